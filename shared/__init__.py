@@ -1,0 +1,1 @@
+"""What every deployable of Carillon shares: the rules (`domain`), the ports, and their adapters."""
