@@ -1,0 +1,61 @@
+"""What a process is told by its environment. Names only: values are read once, in a `wiring.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from shared.schema import LANES
+
+#: How many shards a fleet has, unless its environment says otherwise.
+DEFAULT_SHARD_COUNT = 16
+
+
+class ConfigurationMissing(Exception):
+    """A process was started without a variable it cannot do without."""
+
+    def __init__(self, variable: str) -> None:
+        self.variable = variable
+        super().__init__(f"environment variable {variable} is not set")
+
+
+def table_variable(logical_name: str) -> str:
+    """`CARILLON_JOB_RUNS_TABLE`, which carries the physical name of table `job_runs`."""
+    return f"CARILLON_{logical_name.upper()}_TABLE"
+
+
+def queue_variable(lane: str) -> str:
+    """`CARILLON_DEFAULT_QUEUE_URL`, which carries the URL of lane `default`."""
+    return f"CARILLON_{lane.upper()}_QUEUE_URL"
+
+
+@dataclass(frozen=True, slots=True)
+class TableNames:
+    """Physical table names; a deployable that has no right to a table is not told its name."""
+
+    jobs: str = ""
+    job_schedules: str = ""
+    job_runs: str = ""
+    fleet: str = ""
+    access: str = ""
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> TableNames:
+        return cls(**{name: environment.get(table_variable(name), "") for name in cls.__slots__})
+
+
+def queue_urls(environment: Mapping[str, str]) -> dict[str, str]:
+    """The URL of every lane this process is told of."""
+    return {lane: url for lane in LANES if (url := environment.get(queue_variable(lane)))}
+
+
+def required(environment: Mapping[str, str], variable: str) -> str:
+    """Raises ConfigurationMissing."""
+    value = environment.get(variable)
+    if not value:
+        raise ConfigurationMissing(variable)
+    return value
+
+
+def shard_count(environment: Mapping[str, str]) -> int:
+    return int(environment.get("CARILLON_SHARD_COUNT", DEFAULT_SHARD_COUNT))

@@ -1,0 +1,140 @@
+"""A job: what a user asked for, and the rules by which it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from shared.domain.instants import DAY, MINUTE, SECOND, Instant
+from shared.domain.keys import job_key
+from shared.domain.schedules import At, Misfire, Schedule, next_slot
+
+
+class JobState(StrEnum):
+    ACTIVE = "active"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+
+    @property
+    def has_ended(self) -> bool:
+        return self in {JobState.COMPLETED, JobState.CANCELLED}
+
+
+class CancelOutcome(StrEnum):
+    CANCELLED_BEFORE_FIRE = "cancelled_before_fire"
+    RUNNING = "running"
+    ALREADY_ENDED = "already_ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Cancellation:
+    """What a DELETE answered: the runs that were alive. Stored, so that a repeat answers the same."""
+
+    outcome: CancelOutcome
+    run_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How often and when a failed attempt is repeated."""
+
+    max_attempts: int = 1
+    base_ms: int = 2 * SECOND
+    factor: float = 2.0
+    cap_ms: int = 60 * MINUTE
+    max_age_ms: int = DAY
+    retry_on: tuple[str, ...] = ()
+    never_on: tuple[str, ...] = ()
+
+
+#: A cancelled row stays at least this long, so that a repeated DELETE finds its answer.
+CANCELLED_KEPT_MS = DAY
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The row of table `jobs`. `revision` is the ETag; `generation` rises when schedule or state changes."""
+
+    owner_id: str
+    job_id: str
+    schedule: Schedule
+    target: Mapping[str, Any]
+    generation: int
+    from_at: Instant
+    created_at: Instant
+    updated_at: Instant
+    created_by: str
+    updated_by: str
+    revision: int = 1
+    state: JobState = JobState.ACTIVE
+    name: str = ""
+    group: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    payload: Any = None
+    lane: str = "default"
+    timeout_ms: int = MINUTE
+    retry: RetryPolicy = RetryPolicy()
+    overlap: str = "allow"
+    max_concurrent: int | None = None
+    misfire: Misfire = Misfire()
+    keep_after_completion_ms: int = 7 * DAY
+    cancellation: Cancellation | None = None
+    expires_at: Instant | None = None
+
+    @property
+    def job_key(self) -> str:
+        return job_key(self.owner_id, self.job_id)
+
+    @property
+    def is_one_time(self) -> bool:
+        return isinstance(self.schedule, At)
+
+
+def next_generation(previous: int, now: Instant) -> int:
+    """Rises even when the clock stands still or goes back."""
+    return max(previous + 1, now)
+
+
+def recreated(job: Job, over: Job) -> Job:
+    """`job`, as it is stored over the ended job of the same id: generation and revision go on rising."""
+    return replace(job, generation=next_generation(over.generation, job.created_at), revision=over.revision + 1)
+
+
+def cancelled(job: Job, *, now: Instant, by: str) -> Job:
+    """The job after a DELETE. A completed job becomes cancelled too: that frees its id."""
+    kept_ms = max(job.keep_after_completion_ms, CANCELLED_KEPT_MS)
+    return replace(
+        job,
+        state=JobState.CANCELLED,
+        generation=next_generation(job.generation, now),
+        from_at=now,
+        revision=job.revision + 1,
+        updated_at=now,
+        updated_by=by,
+        cancellation=Cancellation(CancelOutcome.ALREADY_ENDED) if job.state is JobState.COMPLETED else None,
+        expires_at=Instant(now + kept_ms),
+    )
+
+
+def is_last_slot(schedule: Schedule, slot: Instant) -> bool:
+    """Nothing is left to fire after this slot."""
+    return next_slot(schedule, slot) is None
+
+
+def may_run(job: Job | None, slot: Instant, *, is_single_fire: bool) -> str | None:
+    """Why a claimed slot must not start (`cancelled`, `paused`, `superseded`), or None when it runs.
+
+    Decided by the worker on the job it read *after* its claim (design section 4): a slot planned before the current
+    generation (`slot < from_at`) was promised then and runs with the current definition; of the current
+    generation only its own slots run.
+    """
+    if job is None or job.state is JobState.CANCELLED:
+        return "cancelled"
+    if job.state is JobState.PAUSED:
+        return "paused"
+    if is_single_fire or slot < job.from_at or next_slot(job.schedule, Instant(slot - 1)) == slot:
+        return None
+    return "superseded"

@@ -1,0 +1,49 @@
+"""Every limit a user can meet, in one place; the API enforces them and the docs publish them."""
+
+from __future__ import annotations
+
+import re
+
+from shared.domain.instants import DAY, HOUR, SECOND
+from shared.domain.timing import ACCEPTED_PAST_MS
+
+JOB_ID = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+MAX_NAME_LENGTH = 200
+MAX_GROUP_LENGTH = 64
+MAX_TAGS = 20
+MAX_TAG_KEY_LENGTH = 64
+MAX_TAG_VALUE_LENGTH = 200
+#: Of the payload as compact UTF-8 JSON.
+MAX_PAYLOAD_BYTES = 128 * 1024
+#: Of a whole request body: a payload with generous room for the rest.
+MAX_BODY_BYTES = 192 * 1024
+MAX_URL_LENGTH = 2048
+MAX_IDEMPOTENCY_KEY_LENGTH = 128
+IDEMPOTENCY_KEPT_MS = DAY
+
+MAX_CRON_LENGTH = 256
+MIN_INTERVAL_MS = 1 * SECOND
+#: How far ahead a slot may lie: fifty years of 366 days.
+MAX_HORIZON_MS = 50 * 366 * DAY
+MAX_WINDOW_MS = DAY
+MAX_EXCLUDED_DATES = 100
+MAX_PAST_MS = ACCEPTED_PAST_MS
+MAX_RUNS = 1_000_000
+MAX_CATCH_UP = 1_000
+
+MIN_TIMEOUT_MS = 1 * SECOND
+MAX_TIMEOUT_MS = 11 * HOUR
+MAX_ATTEMPTS = 100
+MAX_RETRY_AGE_MS = 7 * DAY
+MAX_KEEP_AFTER_COMPLETION_MS = 366 * DAY
+
+DEFAULT_PAGE = 50
+MAX_PAGE = 200
+MAX_PREVIEW = 100
+
+#: Of what a run stores of its output and of its error.
+MAX_OUTPUT_BYTES = 4 * 1024
+MAX_ERROR_LENGTH = 4 * 1024
+
+#: Characters that SQS, and so a dispatch's group, may carry: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
+UNSENDABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -1,0 +1,92 @@
+"""The dispatch: the message that hands one slot to a lane. It carries no payload; the worker reads the job.
+
+Readers accept `VERSION` and `VERSION + 1`; a newer version may only add members, which this reader ignores. Writers
+stay on `VERSION` until every worker knows the next.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from shared.domain.errors import MessageUnreadable
+from shared.domain.instants import Instant
+from shared.domain.keys import RunKey
+from shared.domain.run import RunKind
+
+VERSION = 1
+READABLE_VERSIONS = range(VERSION, VERSION + 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """One attempt at one run, on its way to a worker."""
+
+    job_key: str
+    generation: int
+    slot: Instant
+    fire_at: Instant
+    run_id: str
+    shard: int
+    epoch: int
+    enqueued_at: Instant
+    attempt: int = 1
+    kind: RunKind = RunKind.SCHEDULED
+    #: The entry was a single fire: the worker runs it without asking whether the schedule knows the slot.
+    is_single: bool = False
+
+    @property
+    def key(self) -> RunKey:
+        return RunKey(self.job_key, self.run_id)
+
+
+def encode(dispatch: Dispatch) -> str:
+    """The body of the message."""
+    return json.dumps(
+        {
+            "v": VERSION,
+            "job_key": dispatch.job_key,
+            "generation": dispatch.generation,
+            "slot": dispatch.slot,
+            "fire_at": dispatch.fire_at,
+            "run_id": dispatch.run_id,
+            "shard": dispatch.shard,
+            "epoch": dispatch.epoch,
+            "enqueued_at": dispatch.enqueued_at,
+            "attempt": dispatch.attempt,
+            "kind": dispatch.kind,
+            "single": dispatch.is_single,
+        },
+        separators=(",", ":"),
+    )
+
+
+def decode(body: str) -> Dispatch:
+    """Raises MessageUnreadable for another version, or for a body that is none of ours."""
+    try:
+        document: dict[str, Any] = json.loads(body)
+        version = document["v"]
+    except (ValueError, TypeError, KeyError) as error:
+        reason = f"no dispatch: {error!r}"
+        raise MessageUnreadable(reason) from error
+    if version not in READABLE_VERSIONS:
+        reason = "unknown version"
+        raise MessageUnreadable(reason, version=version)
+    try:
+        return Dispatch(
+            job_key=document["job_key"],
+            generation=document["generation"],
+            slot=Instant(document["slot"]),
+            fire_at=Instant(document["fire_at"]),
+            run_id=document["run_id"],
+            shard=document["shard"],
+            epoch=document["epoch"],
+            enqueued_at=Instant(document["enqueued_at"]),
+            attempt=document["attempt"],
+            kind=RunKind(document["kind"]),
+            is_single=document["single"],
+        )
+    except (KeyError, ValueError) as error:
+        reason = f"incomplete dispatch: {error!r}"
+        raise MessageUnreadable(reason, version=version) from error

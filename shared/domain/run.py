@@ -1,0 +1,184 @@
+"""A run: the record of one execution of a slot; and the rules of claiming it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from shared.domain.instants import Instant
+from shared.domain.keys import RunKey
+
+
+class RunKind(StrEnum):
+    SCHEDULED = "scheduled"
+    MANUAL = "manual"
+    BACKFILL = "backfill"
+    CATCH_UP = "catch_up"
+
+
+class RunStatus(StrEnum):
+    WAITING = "waiting"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"
+
+    @property
+    def is_alive(self) -> bool:
+        return self in {RunStatus.WAITING, RunStatus.RUNNING}
+
+    @property
+    def is_final(self) -> bool:
+        """The target was called for the last time; a duplicate of its message is dropped."""
+        return self in {RunStatus.SUCCEEDED, RunStatus.FAILED, RunStatus.TIMED_OUT}
+
+
+@dataclass(frozen=True, slots=True)
+class RunError:
+    """Why an attempt failed. `type` is a stable word (`http_5xx`, `ValueError`), `message` is for people."""
+
+    type: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    attempt: int
+    started_at: Instant | None
+    ended_at: Instant | None
+    worker_id: str
+    error: RunError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The slots that one SKIPPED row stands for."""
+
+    first: Instant
+    last: Instant
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The row of table `job_runs`. `token` is the fencing token: it only rises, by one at every claim."""
+
+    job_key: str
+    run_id: str
+    kind: RunKind
+    slot: Instant
+    fire_at: Instant
+    status: RunStatus
+    generation: int
+    token: int = 1
+    attempt: int = 1
+    claim_id: str = ""
+    worker_id: str = ""
+    lease_until: Instant = Instant(0)
+    enqueued_at: Instant | None = None
+    received_at: Instant | None = None
+    claimed_at: Instant | None = None
+    started_at: Instant | None = None
+    ended_at: Instant | None = None
+    reason: str | None = None
+    completion: str | None = None
+    output: str | None = None
+    error: RunError | None = None
+    progress: str | None = None
+    attempts: tuple[Attempt, ...] = ()
+    gap: Gap | None = None
+    expires_at: Instant | None = None
+
+    @property
+    def key(self) -> RunKey:
+        return RunKey(self.job_key, self.run_id)
+
+    @property
+    def drift(self) -> Mapping[str, int] | None:
+        """`started_at - fire_at` in ms, by the part of the way that took it; None before the start. Parts add up."""
+        if self.started_at is None:
+            return None
+        parts: dict[str, int] = {"total": self.started_at - self.fire_at}
+        reached = self.fire_at
+        for name, moment in (
+            ("dispatch", self.enqueued_at),
+            ("queue", self.received_at),
+            ("claim", self.claimed_at),
+            ("start", self.started_at),
+        ):
+            arrived = max(reached, moment if moment is not None else reached)
+            parts[name] = arrived - reached
+            reached = arrived
+        return parts
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The end of an attempt, or the reason why a claimed run never started. Written only where token is still mine."""
+
+    key: RunKey
+    token: int
+    status: RunStatus
+    ended_at: Instant
+    started_at: Instant | None = None
+    reason: str | None = None
+    completion: str | None = None
+    output: str | None = None
+    error: RunError | None = None
+    attempts: tuple[Attempt, ...] = ()
+    expires_at: Instant | None = None
+
+
+# What to do with a message whose run row exists already. ------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Mine:
+    """The row is of this very claim: its answer was lost on the way."""
+
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """The run has ended: drop the message."""
+
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class HideUntil:
+    """The run is alive elsewhere: hide the message, never delete it."""
+
+    instant: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class TakeOver:
+    """Claim over the old row with a higher token."""
+
+    token: int
+    attempt: int
+
+
+ClaimDecision = Mine | Duplicate | HideUntil | TakeOver
+
+
+def decide_claim(existing: Run, *, claim_id: str, generation: int, now: Instant, clock_bound_ms: int) -> ClaimDecision:
+    """The claim rule of design section 4, on the row as it was read consistently after the insert was refused."""
+    if existing.claim_id == claim_id:
+        return Mine(existing)
+    if existing.status.is_final:
+        return Duplicate(existing)
+    if not existing.status.is_alive:
+        # SKIPPED or CANCELLED: only a newer generation of the job may fire the slot after all.
+        if existing.generation < generation:
+            return TakeOver(existing.token + 1, existing.attempt)
+        return Duplicate(existing)
+    alive_until = existing.lease_until + clock_bound_ms
+    if now <= alive_until:
+        return HideUntil(Instant(max(existing.lease_until, now + 1_000)))
+    return TakeOver(existing.token + 1, existing.attempt + 1)

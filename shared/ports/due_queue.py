@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from shared.domain.instants import Instant
+from shared.domain.message import Dispatch
+
+
+@dataclass(frozen=True, slots=True)
+class SendReport:
+    """What is known of each dispatch, by its index in the call.
+
+    What stands in neither may have been sent: send it again.
+    """
+
+    accepted: frozenset[int] = frozenset()
+    #: Refused by the sender's own fault, with the reason: it will never be accepted.
+    refused: dict[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One receive of one message. `dispatch` is None when the body is unreadable; `body` keeps it."""
+
+    message_id: str
+    receipt_handle: str
+    body: str
+    dispatch: Dispatch | None
+    received_at: Instant
+    receive_count: int = 1
+
+
+class DueQueue(Protocol):
+    """One lane: at-least-once, unordered, and fair between owners."""
+
+    def send(self, dispatches: Sequence[Dispatch]) -> SendReport:
+        """Hand them over by tens. Only what the queue confirmed is accepted; a part that failed raises nothing."""
+        ...
+
+    def receive(self, *, limit: int, wait_seconds: int, visibility_seconds: int) -> list[Delivery]:
+        """At most `limit` (<= 10) messages, waiting up to `wait_seconds` (<= 20) for the first.
+
+        Each is then hidden from others for `visibility_seconds`.
+        """
+        ...
+
+    def delete(self, deliveries: Sequence[Delivery]) -> None:
+        """The messages are done with. A stale handle is no failure: the message comes again and is a duplicate."""
+        ...
+
+    def hide(self, delivery: Delivery, *, seconds: int) -> None:
+        """Show the message again no earlier than in `seconds`, 0 to 43,200; no failure when its handle is stale."""
+        ...

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from shared.domain.access import Receipt
+from shared.domain.entry import Entry
+from shared.domain.instants import Instant
+from shared.domain.job import Cancellation, Job, JobState
+from shared.domain.keys import EntryKey
+from shared.domain.pages import Page
+
+
+@dataclass(frozen=True, slots=True)
+class JobWrite:
+    """One change of one job, written as a whole or not at all."""
+
+    job: Job
+    #: The job as it was read, or None when it must not exist.
+    previous: Job | None
+    put_entry: Entry
+    #: The entry of the previous generation; deleting one that is gone already is no failure.
+    remove_entry: EntryKey | None = None
+    receipt: Receipt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """It is so now, whether by this call or by an earlier one whose answer was lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionConflict:
+    """Nothing was written: the row is not as `previous` says. `current` is what it is (None: no row)."""
+
+    current: Job | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptUsed:
+    """Nothing was written: the Idempotency-Key was used before, for this."""
+
+    receipt: Receipt
+
+
+WriteOutcome = Written | RevisionConflict | ReceiptUsed
+
+
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    """All members must hold; an empty filter admits every job."""
+
+    state: JobState | None = None
+    group: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    name_prefix: str | None = None
+
+    def admits(self, job: Job) -> bool:
+        return (
+            (self.state is None or job.state is self.state)
+            and (self.group is None or job.group == self.group)
+            and self.tags.items() <= job.tags.items()
+            and (self.name_prefix is None or job.name.startswith(self.name_prefix))
+        )
+
+
+class JobStore(Protocol):
+    """Definitions, and the one transaction by which the API changes them (design section 2)."""
+
+    def get(self, job_key: str) -> Job | None:
+        """The job, read strongly consistently. A row past its `expires_at` may still be answered."""
+        ...
+
+    def get_many(self, job_keys: Collection[str]) -> dict[str, Job]:
+        """The jobs that exist, read strongly consistently; the others are missing from the answer."""
+        ...
+
+    def write(self, change: JobWrite) -> WriteOutcome:
+        """Put job, entry and receipt, and delete the old entry, all in one transaction.
+
+        Refused with RevisionConflict unless the row has the revision and state of `previous` (no row when that is
+        None); with ReceiptUsed when the receipt's key is taken, which is looked at first. Calling again with the same
+        change after a lost answer is Written, and changes nothing.
+        """
+        ...
+
+    def record_cancellation(self, job_key: str, generation: int, cancellation: Cancellation) -> Cancellation:
+        """Store what a DELETE answered, unless an answer is stored already; answers what is stored.
+
+        The revision stays. When the job is not of this generation any more, nothing is stored, and `cancellation` is
+        answered.
+        """
+        ...
+
+    def complete(self, job_key: str, generation: int, *, expires_at: Instant) -> bool:
+        """Turn an active job of exactly this generation completed; False, and nothing written, otherwise.
+
+        The revision stays: it counts the API's writes.
+        """
+        ...
+
+    def list_of_owner(self, owner_id: str, *, only: JobFilter, limit: int, cursor: str | None = None) -> Page[Job]:
+        """The owner's jobs, newest first by created_at, at most `limit` on a page. Eventually consistent.
+
+        Raises InvalidRequest (pointer `#/cursor`) for a cursor this store did not give for this owner.
+        """
+        ...

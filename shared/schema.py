@@ -1,0 +1,84 @@
+"""The logical shape of every table, index and queue: the one source for the adapters, for `infra` and for the tests.
+
+Physical names are generated at deploy and reach a process through its environment (`shared.config`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+AttributeType = Literal["S", "N"]
+Projection = Literal["ALL", "KEYS_ONLY"]
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    name: str
+    type: AttributeType
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A secondary index. A local one shares the table's partition key and can be read strongly consistently."""
+
+    name: str
+    partition: Attribute
+    sort: Attribute
+    is_local: bool
+    projection: Projection = "ALL"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """`ttl` is the attribute DynamoDB expires rows by, in seconds since the epoch."""
+
+    name: str
+    partition: Attribute
+    sort: Attribute | None = None
+    indexes: tuple[Index, ...] = ()
+    ttl: str | None = None
+
+
+JOB_KEY = Attribute("job_key", "S")
+
+JOBS = Table(
+    name="jobs",
+    partition=JOB_KEY,
+    indexes=(Index("by_owner", Attribute("owner_slice", "S"), Attribute("created_at", "N"), is_local=False),),
+    ttl="expires_at",
+)
+
+JOB_SCHEDULES = Table(
+    name="job_schedules",
+    partition=Attribute("shard", "N"),
+    sort=Attribute("entry_id", "S"),
+    indexes=(Index("by_next", Attribute("shard", "N"), Attribute("next_at", "N"), is_local=True),),
+)
+
+JOB_RUNS = Table(
+    name="job_runs",
+    partition=JOB_KEY,
+    sort=Attribute("run_id", "S"),
+    indexes=(
+        # Sparse: only runs that are waiting, were late at their claim, or outlived their first heartbeat.
+        Index("alive", JOB_KEY, Attribute("alive_at", "N"), is_local=True),
+        # Sparse: only runs that failed.
+        Index("failures", Attribute("failure_slice", "S"), Attribute("ended_at", "N"), is_local=False),
+    ),
+    ttl="expires_at",
+)
+
+FLEET = Table(name="fleet", partition=Attribute("kind", "S"), sort=Attribute("id", "S"))
+
+ACCESS = Table(name="access", partition=Attribute("pk", "S"), ttl="expires_at")
+
+TABLES = (JOBS, JOB_SCHEDULES, JOB_RUNS, FLEET, ACCESS)
+
+LANES = ("default",)
+
+#: How long SQS keeps a message of a lane, and of its dead-letter queue. A run row outlives both.
+LANE_RETENTION_DAYS = 4
+DEAD_LETTER_RETENTION_DAYS = 14
+#: High, for a hidden message (a live run, an early hold) counts a receive without having failed.
+MAX_RECEIVE_COUNT = 100
