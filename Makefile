@@ -1,0 +1,40 @@
+.DEFAULT_GOAL := help
+BOOTSTRAP := @python3 localstack/bootstrap.py
+
+.PHONY: help demo test up down doctor check format unit acceptance synth prefetch
+
+help: ## say what there is
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 14
+
+demo: ## bring the whole system up on this machine and watch it fire jobs
+	$(BOOTSTRAP) demo
+
+test: ## everything that must be green
+	$(BOOTSTRAP) test
+
+up: ## start the local stack and leave it running
+	$(BOOTSTRAP) up
+
+down: ## stop the local stack
+	$(BOOTSTRAP) down
+
+doctor: ## say what this machine lacks
+	$(BOOTSTRAP) doctor
+
+check: ## format, lint, types
+	$(BOOTSTRAP) check
+
+format: ## put the code into the form that check asks for
+	$(BOOTSTRAP) format
+
+unit: ## the fast tests
+	$(BOOTSTRAP) unit
+
+acceptance: ## the tests of the whole system
+	$(BOOTSTRAP) acceptance
+
+synth: ## write the CloudFormation templates into infra/cdk.out
+	$(BOOTSTRAP) synth
+
+prefetch: ## fetch what bundling needs, so that synth works without a network
+	$(BOOTSTRAP) prefetch

@@ -1,0 +1,35 @@
+"""`python -m localstack <command>`: the make targets call it through `localstack/bootstrap.py`."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+# Imported when asked for, so that `down` and `check` start at once and need nothing that `up` needs.
+COMMANDS = {
+    "check": ("localstack.commands", "check"),
+    "format": ("localstack.commands", "format_code"),
+    "synth": ("localstack.commands", "synth"),
+    "unit": ("localstack.commands", "unit"),
+    "acceptance": ("localstack.commands", "acceptance"),
+    "test": ("localstack.commands", "test"),
+    "up": ("localstack.stack", "up_command"),
+    "down": ("localstack.stack", "down_command"),
+    "demo": ("localstack.demo", "main"),
+}
+
+
+def main(arguments: list[str]) -> int:
+    if not arguments or arguments[0] not in COMMANDS:
+        print("python -m localstack " + " | ".join(COMMANDS), file=sys.stderr)
+        return 2
+    module, function = COMMANDS[arguments[0]]
+    result: int = getattr(import_module(module), function)(arguments[1:])
+    return result
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,72 @@
+"""What the make targets run, once the checkout is set up."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from localstack.environment import for_tools
+from localstack.toolchain.paths import CDK, INFRA, ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FAST = ("tests/unit", "tests/architecture")
+NO_TESTS_COLLECTED = 5
+
+
+def check(_arguments: Sequence[str] = ()) -> int:
+    """Format, lint, types; all three run, so that one round shows everything."""
+    results = [
+        _python("ruff", "format", "--check", "."),
+        _python("ruff", "check", "."),
+        _python("mypy"),
+    ]
+    return max(results)
+
+
+def format_code(_arguments: Sequence[str] = ()) -> int:
+    return max(_python("ruff", "check", "--fix", "."), _python("ruff", "format", "."))
+
+
+def unit(arguments: Sequence[str]) -> int:
+    return _pytest(*FAST, *arguments)
+
+
+def acceptance(arguments: Sequence[str]) -> int:
+    return _pytest("tests/acceptance", *arguments)
+
+
+def test(arguments: Sequence[str]) -> int:
+    """Everything that must be green. The tests run even when the check fails: both are worth knowing."""
+    checked = check()
+    tested = _pytest("tests", "--ignore=tests/benchmarks", *arguments)
+    if checked:
+        print("check failed: see above, before the tests", flush=True)
+    return max(checked, tested)
+
+
+def synth(arguments: Sequence[str]) -> int:
+    """The templates as they would be deployed to AWS; needs neither credentials nor a network."""
+    command = ["node", str(CDK), "synth", "--quiet", "--no-notices", "--no-version-reporting", *arguments]
+    done = _run(*command, cwd=str(INFRA))
+    if done == 0:
+        print(f"templates: {INFRA.relative_to(ROOT)}/cdk.out", flush=True)
+    return done
+
+
+def _pytest(*arguments: str) -> int:
+    result = _python("pytest", *arguments)
+    if result == NO_TESTS_COLLECTED:
+        print("no test was found", flush=True)
+    return result
+
+
+def _python(module: str, *arguments: str) -> int:
+    return _run(sys.executable, "-P", "-m", module, *arguments, cwd=str(ROOT))
+
+
+def _run(*command: str, cwd: str) -> int:
+    return subprocess.run(command, cwd=cwd, env=for_tools(os.environ), check=False).returncode
