@@ -75,7 +75,11 @@ ACCESS = Table(name="access", partition=Attribute("pk", "S"), ttl="expires_at")
 
 TABLES = (JOBS, JOB_SCHEDULES, JOB_RUNS, FLEET, ACCESS)
 
-LANES = ("default",)
+#: A lane is a queue with its dead-letter queue and its worker host.
+DEFAULT_LANE = "default"
+#: What is fired late goes here, at a rate, so that it cannot delay what is due now.
+CATCH_UP_LANE = "catchup"
+LANES = (DEFAULT_LANE, CATCH_UP_LANE)
 
 #: How long SQS keeps a message of a lane, and of its dead-letter queue. A run row outlives both.
 LANE_RETENTION_DAYS = 4

@@ -43,6 +43,7 @@ class Entry:
 
     @property
     def is_single(self) -> bool:
+        """It fires once and is deleted; the one slot of a one-time job is a single fire too."""
         return self.run_id is not None
 
     @property

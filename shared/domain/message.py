@@ -33,7 +33,8 @@ class Dispatch:
     enqueued_at: Instant
     attempt: int = 1
     kind: RunKind = RunKind.SCHEDULED
-    #: The entry was a single fire: the worker runs it without asking whether the schedule knows the slot.
+    #: A fire that no schedule made (manual, backfill, redrive, retry): the worker does not ask whether the schedule
+    #: knows its slot. Never set for a one-time job, which a change of its `at` must supersede.
     is_single: bool = False
 
     @property
