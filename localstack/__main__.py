@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
+
+from localstack.environment import for_tools
 
 # Imported when asked for, so that `down` and `check` start at once and need nothing that `up` needs.
 COMMANDS = {
@@ -23,6 +26,10 @@ def main(arguments: list[str]) -> int:
     if not arguments or arguments[0] not in COMMANDS:
         print("python -m localstack " + " | ".join(COMMANDS), file=sys.stderr)
         return 2
+    # From here on nobody can pick up a profile, an endpoint or a proxy of the caller's, this process included.
+    safe = for_tools(os.environ)
+    os.environ.clear()
+    os.environ.update(safe)
     module, function = COMMANDS[arguments[0]]
     result: int = getattr(import_module(module), function)(arguments[1:])
     return result

@@ -1,0 +1,132 @@
+"""MiniStack: the emulator of AWS that the local stack is deployed into, on this machine's loopback alone."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import urllib.error
+import urllib.request
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from localstack import processes
+from localstack.environment import ACCOUNT, REGION, require_loopback, scrubbed
+
+if TYPE_CHECKING:
+    from localstack.processes import Running
+    from localstack.workspace import Workspace
+
+HOST = "127.0.0.1"
+USUAL_PORT = 4566
+HEALTH_PATHS = ("/_ministack/health", "/_localstack/health")
+READY_SECONDS = 30.0
+# Longer is of no use: it may hang for as long as a custom resource waits, and it keeps nothing anyway.
+GRACE_SECONDS = 10.0
+NAME = "emulator"
+
+
+class EmulatorFailed(Exception):
+    """The emulator did not come up; the log says why."""
+
+
+def endpoint_of(port: int) -> str:
+    return f"http://{HOST}:{port}"
+
+
+def launch(workspace: Workspace, port: int) -> Running:
+    """Starts it; `wait_until_ready` says when it answers."""
+    return processes.start(
+        NAME,
+        _command(port),
+        environ=_environment(workspace, port),
+        folder=workspace.subfolder("emulator"),
+        log=workspace.log(NAME),
+    )
+
+
+def wait_until_ready(process: Running, workspace: Workspace, port: int) -> None:
+    """Waits for the first answer.
+
+    Raises:
+        EmulatorFailed: it ended, or did not answer in time.
+    """
+    endpoint = endpoint_of(port)
+    processes.wait_until(
+        lambda: is_healthy(endpoint) or not process.is_alive(),
+        timeout_seconds=READY_SECONDS,
+    )
+    # Asked last: what answered at that address may be somebody else, when ours could not have the port.
+    if not is_healthy(endpoint) or not process.is_alive():
+        raise EmulatorFailed(f"the emulator did not come up on {endpoint}:\n{tail(workspace)}")
+
+
+def is_healthy(endpoint: str) -> bool:
+    return any(_answers(endpoint + path) for path in HEALTH_PATHS)
+
+
+def free_port(usual: int = USUAL_PORT) -> int:
+    """The usual port, or one that the system gives when somebody has it."""
+    for candidate in (usual, 0):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((HOST, candidate))
+            except OSError:
+                continue
+            port: int = probe.getsockname()[1]
+            return port
+    raise EmulatorFailed("this machine has no free port")
+
+
+def adopted_endpoint() -> str | None:
+    """The server that the caller asked to use instead of one of our own: CARILLON_ADOPT=1, or its address.
+
+    Raises:
+        UnsafeTarget: it is not on this machine.
+    """
+    asked = os.environ.get("CARILLON_ADOPT", "")
+    if asked in ("", "0"):
+        return None
+    endpoint = endpoint_of(USUAL_PORT) if asked == "1" else asked.rstrip("/")
+    require_loopback(endpoint)
+    return endpoint
+
+
+def tail(workspace: Workspace, lines: int = 20) -> str:
+    text = workspace.log(NAME).read_text(encoding="utf-8", errors="replace")
+    return "\n".join(text.splitlines()[-lines:])
+
+
+def _command(port: int) -> list[str]:
+    """The entry it ships. CARILLON_EMULATOR=uvicorn answers about twice as fast, where those packages are there."""
+    packages = ("uvicorn", "uvloop", "httptools")
+    if os.environ.get("CARILLON_EMULATOR") == "uvicorn" and all(find_spec(package) for package in packages):
+        server = ["uvicorn", "ministack.app:app", "--host", HOST, "--port", str(port)]
+        return [sys.executable, "-P", "-m", *server, "--loop", "uvloop", "--http", "httptools", "--no-access-log"]
+    return [sys.executable, "-P", "-m", "ministack"]
+
+
+def _environment(workspace: Workspace, port: int) -> dict[str, str]:
+    """Also what every Lambda function inside sees. The defaults would listen on every address of the machine."""
+    return {
+        **scrubbed(os.environ, endpoint=endpoint_of(port)),
+        "GATEWAY_PORT": str(port),
+        "BIND_HOST": HOST,
+        "MINISTACK_REGION": REGION,
+        "MINISTACK_ACCOUNT_ID": ACCOUNT,
+        "IOT_MTLS_ENABLED": "0",
+        "SFTP_ENABLED": "0",
+        "LOG_LEVEL": "WARNING",
+        "TMPDIR": str(workspace.subfolder("tmp")),
+    }
+
+
+def _answers(url: str) -> bool:
+    # A proxy of the caller's has no say about loopback.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(url, timeout=2) as answer:
+            return bool(answer.status == 200)  # noqa: PLR2004 - HTTP's own number
+    except (urllib.error.URLError, OSError):
+        return False

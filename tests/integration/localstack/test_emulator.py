@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import os
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+from localstack import emulator, endpoints, processes
+from localstack.environment import UnsafeTarget
+from localstack.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.emulator
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path)
+
+
+@pytest.fixture
+def taken_port() -> Iterator[int]:
+    with socket.socket() as server:
+        server.bind((emulator.HOST, 0))
+        server.listen()
+        yield server.getsockname()[1]
+
+
+def test_the_emulator_answers_on_loopback_for_its_own_account(workspace: Workspace) -> None:
+    port = emulator.free_port(0)
+    process = emulator.launch(workspace, port)
+    try:
+        emulator.wait_until_ready(process, workspace, port)
+        sts = endpoints.client("sts", endpoint=emulator.endpoint_of(port))
+
+        assert sts.get_caller_identity()["Account"] == "000000000000"
+    finally:
+        assert processes.stop([process], grace_seconds=emulator.GRACE_SECONDS) == []
+    assert not emulator.is_healthy(emulator.endpoint_of(port))
+
+
+def test_a_port_that_somebody_has_is_not_chosen(taken_port: int) -> None:
+    assert emulator.free_port(taken_port) not in (taken_port, 0)
+
+
+def test_an_emulator_that_cannot_have_its_port_is_reported_with_its_log(workspace: Workspace, taken_port: int) -> None:
+    process = emulator.launch(workspace, taken_port)
+
+    with pytest.raises(emulator.EmulatorFailed, match="already in use"):
+        emulator.wait_until_ready(process, workspace, taken_port)
+
+    assert not process.is_alive()
+
+
+def test_a_foreign_server_is_used_only_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CARILLON_ADOPT", raising=False)
+    assert emulator.adopted_endpoint() is None
+
+    monkeypatch.setenv("CARILLON_ADOPT", "1")
+    assert emulator.adopted_endpoint() == "http://127.0.0.1:4566"
+
+    monkeypatch.setenv("CARILLON_ADOPT", "http://localhost:4600/")
+    assert emulator.adopted_endpoint() == "http://localhost:4600"
+
+    monkeypatch.setenv("CARILLON_ADOPT", "https://sqs.us-east-1.amazonaws.com")
+    with pytest.raises(UnsafeTarget):
+        emulator.adopted_endpoint()
+
+
+def test_a_client_of_another_endpoint_than_the_local_stack_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(os.environ, "AWS_ENDPOINT_URL", "https://sqs.us-east-1.amazonaws.com")
+
+    with pytest.raises(UnsafeTarget, match="amazonaws"):
+        endpoints.sqs("http://127.0.0.1:4566")
