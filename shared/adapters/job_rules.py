@@ -1,0 +1,36 @@
+"""What the contract of JobStore says about stored rows, for every adapter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from shared.domain.instants import Instant
+from shared.domain.job import Job, JobState
+
+
+def is_written(wanted: Job, current: Job | None) -> bool:
+    """The row is what a write of `wanted` left, but for what changes without a revision: completion, and what a DELETE
+    answered.
+    """
+    if current is None:
+        return False
+    return wanted == replace(
+        current, state=wanted.state, cancellation=wanted.cancellation, expires_at=wanted.expires_at
+    )
+
+
+def is_as_read(previous: Job | None, current: Job | None) -> bool:
+    """The row still has the revision and state it was read with."""
+    if previous is None or current is None:
+        return previous is current
+    return (previous.revision, previous.state) == (current.revision, current.state)
+
+
+def is_completed(current: Job | None, generation: int, expires_at: Instant) -> bool:
+    """This very completion is what is stored."""
+    return (
+        current is not None
+        and current.generation == generation
+        and current.state is JobState.COMPLETED
+        and current.expires_at == expires_at
+    )

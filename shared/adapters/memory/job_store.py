@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from shared.adapters.cursors import decode_cursor, encode_cursor, foreign_cursor
+from shared.adapters.job_rules import is_as_read, is_completed, is_written
+from shared.adapters.memory.tables import MemoryTables
+from shared.domain.access import Receipt
+from shared.domain.instants import Instant
+from shared.domain.job import Cancellation, Job, JobState
+from shared.domain.pages import Page
+from shared.ports.job_store import JobFilter, JobWrite, ReceiptUsed, RevisionConflict, WriteOutcome, Written
+
+_LIST = "jobs"
+
+
+class MemoryJobStore:
+    def __init__(self, tables: MemoryTables) -> None:
+        self._tables = tables
+
+    def get(self, job_key: str) -> Job | None:
+        with self._tables.lock:
+            return self._tables.jobs.get(job_key)
+
+    def get_many(self, job_keys: Collection[str]) -> dict[str, Job]:
+        with self._tables.lock:
+            return {key: self._tables.jobs[key] for key in job_keys if key in self._tables.jobs}
+
+    def write(self, change: JobWrite) -> WriteOutcome:
+        with self._tables.lock:
+            current = self._tables.jobs.get(change.job.job_key)
+            used = self._receipt_in_the_way(change.receipt)
+            if used is not None and used != change.receipt:
+                return ReceiptUsed(used)
+            if is_written(change.job, current):
+                return Written()
+            if used is not None or not is_as_read(change.previous, current):
+                return RevisionConflict(current)
+            self._apply(change)
+            return Written()
+
+    def _receipt_in_the_way(self, receipt: Receipt | None) -> Receipt | None:
+        if receipt is None:
+            return None
+        stored = self._tables.receipts.get((receipt.owner_id, receipt.idempotency_key))
+        return stored if stored is not None and stored.expires_at > receipt.at else None
+
+    def _apply(self, change: JobWrite) -> None:
+        tables = self._tables
+        tables.jobs[change.job.job_key] = change.job
+        if change.remove_entry is not None:
+            tables.entries.get(change.remove_entry.shard, {}).pop(change.remove_entry.entry_id, None)
+        tables.entries.setdefault(change.put_entry.shard, {})[change.put_entry.entry_id] = change.put_entry
+        if change.receipt is not None:
+            tables.receipts[change.receipt.owner_id, change.receipt.idempotency_key] = change.receipt
+
+    def record_cancellation(self, job_key: str, generation: int, cancellation: Cancellation) -> Cancellation:
+        with self._tables.lock:
+            job = self._tables.jobs.get(job_key)
+            if job is None or job.generation != generation:
+                return cancellation
+            if job.cancellation is None:
+                self._tables.jobs[job_key] = replace(job, cancellation=cancellation)
+            return job.cancellation or cancellation
+
+    def complete(self, job_key: str, generation: int, *, expires_at: Instant) -> bool:
+        with self._tables.lock:
+            job = self._tables.jobs.get(job_key)
+            if job is None or job.generation != generation or job.state is not JobState.ACTIVE:
+                return is_completed(job, generation, expires_at)
+            self._tables.jobs[job_key] = replace(job, state=JobState.COMPLETED, expires_at=expires_at)
+            return True
+
+    def list_of_owner(self, owner_id: str, *, only: JobFilter, limit: int, cursor: str | None = None) -> Page[Job]:
+        after = None if cursor is None else _position(decode_cursor(cursor, _LIST, owner_id))
+        with self._tables.lock:
+            jobs = [job for job in self._tables.jobs.values() if job.owner_id == owner_id and only.admits(job)]
+        newest_first = sorted(jobs, key=_rank)
+        left = [job for job in newest_first if after is None or _rank(job) > after]
+        page = tuple(left[:limit])
+        if len(left) <= limit:
+            return Page(page)
+        return Page(page, encode_cursor(_LIST, owner_id, [page[-1].created_at, page[-1].job_key]))
+
+
+def _rank(job: Job) -> tuple[int, str]:
+    return -job.created_at, job.job_key
+
+
+def _position(position: object) -> tuple[int, str]:
+    match position:
+        case [int() as created_at, str() as key]:
+            return -created_at, key
+    raise foreign_cursor()

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from threading import RLock
+
+from shared.domain.access import ApiKey, Receipt
+from shared.domain.entry import Entry
+from shared.domain.fleet import Lease, Node
+from shared.domain.instants import Instant
+from shared.domain.job import Job
+from shared.domain.keys import RunKey
+from shared.domain.run import Run
+from shared.ports.clock import Clock
+
+
+@dataclass(slots=True)
+class MemoryTables:
+    """What all tables hold; the stores are views of it. `lock` makes each call of a port one step.
+
+    `clock` is the store's own: without one it tells no time, and no receipt expires.
+    """
+
+    clock: Clock | None = None
+    lock: RLock = field(default_factory=RLock, repr=False)
+    jobs: dict[str, Job] = field(default_factory=dict)
+    #: By shard, then by entry_id.
+    entries: dict[int, dict[str, Entry]] = field(default_factory=dict)
+    runs: dict[RunKey, Run] = field(default_factory=dict)
+    #: Index `alive`: by job_key, the position of each run in it.
+    alive: dict[str, dict[RunKey, Instant]] = field(default_factory=dict)
+    #: The runs of each job, for the reads by job.
+    runs_of_job: dict[str, set[RunKey]] = field(default_factory=dict)
+    nodes: dict[str, Node] = field(default_factory=dict)
+    leases: dict[int, Lease] = field(default_factory=dict)
+    is_firing: bool = True
+    shard_count: int | None = None
+    keys: dict[str, ApiKey] = field(default_factory=dict)
+    receipts: dict[tuple[str, str], Receipt] = field(default_factory=dict)
+
+    def put_run(self, run: Run, alive_at: Instant | None) -> None:
+        """Store the row and keep the indexes in step."""
+        self.runs[run.key] = run
+        self.runs_of_job.setdefault(run.job_key, set()).add(run.key)
+        of_job = self.alive.setdefault(run.job_key, {})
+        if alive_at is None:
+            of_job.pop(run.key, None)
+        else:
+            of_job[run.key] = alive_at
