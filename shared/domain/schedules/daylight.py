@@ -1,8 +1,8 @@
 """Cron on a real local clock: where the calendar's local times fall in UTC.
 
 The rule is Debian cron's. An expression whose minute or hour field starts with a star follows the clock: it fires at
-every real matching minute, so twice in a repeated hour and never in a missing one. Any other names local times: one that
-is repeated fires on its first pass only; one that does not exist fires once, at the instant the gap ends (gaps up to
+every real matching minute, so twice in a repeated hour and never in a missing one. Any other names local times: a
+repeated one fires on its first pass only; one that does not exist fires once, at the instant the gap ends (gaps up to
 three hours), unless the job says `dst: skip`.
 
 A day is excluded by the date the expression names, also where a gap moves its fire past midnight.
@@ -10,18 +10,18 @@ A day is excluded by the date the expression names, also where a gap moves its f
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from shared.domain.instants import DAY, HOUR, LAST_INSTANT, Instant
 from shared.domain.schedules.matching import LocalCalendar
-from shared.domain.schedules.spans import BLOCK_BITS, Span, spans_of
+from shared.domain.schedules.spans import BLOCK_BITS, Span, pieces, spans_of
 
 #: A longer jump of the local clock is a change of calendar (Samoa, 2011), not of daylight saving.
 MAX_GAP_MS = 3 * HOUR
 #: Blocks that may be searched in vain before an expression counts as never firing, such as one that follows the clock
 #: and names only times that daylight saving always removes.
-_MAX_EMPTY_BLOCKS = 128
+_MAX_EMPTY_BLOCKS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class ZonedCron:
     def count(self, after: int, until: int, excluded: Collection[int] = ()) -> int:
         """How many slots lie in (after, until], without visiting each."""
         start, end = after + 1, min(until, LAST_INSTANT) + 1
-        return sum(self._count_in(span, low, high, excluded) for span, low, high in self._pieces(start, end))
+        return sum(self._count_in(span, low, high, excluded) for span, low, high in pieces(self.zone_name, start, end))
 
     def gap_time(self, span: Span, excluded: Collection[int] = ()) -> int | None:
         """The first local time named by the expression that the gap before `span` removed."""
@@ -63,14 +63,15 @@ class ZonedCron:
         local = self.calendar.next_local(span.covered, excluded)
         return local if local is not None and local < span.start + span.offset else None
 
-    def _fires_at_gap_end(self, span: Span, excluded: Collection[int]) -> bool:
+    def fires_at_gap_end(self, span: Span, excluded: Collection[int] = ()) -> bool:
+        """Whether the beginning of `span` is a slot because it ends a gap."""
         return self._replays_gaps() and span.gap_ms <= MAX_GAP_MS and self.gap_time(span, excluded) is not None
 
     def _replays_gaps(self) -> bool:
         return not (self.calendar.fields.follows_clock or self.skips_gaps)
 
     def _first_in(self, span: Span, earliest: int, excluded: Collection[int]) -> int | None:
-        if span.start >= earliest and self._fires_at_gap_end(span, excluded):
+        if span.start >= earliest and self.fires_at_gap_end(span, excluded):
             return span.start
         local = self.calendar.next_local(self._first_local(span, max(earliest, span.start)), excluded)
         return local - span.offset if local is not None and local < span.end + span.offset else None
@@ -83,17 +84,8 @@ class ZonedCron:
         """Slots of the part [start, end) of a span."""
         first = self._first_local(span, start)
         total = self.calendar.count(first, end + span.offset, excluded)
-        if start == span.start and self._fires_at_gap_end(span, excluded):
+        if start == span.start and self.fires_at_gap_end(span, excluded):
             local_start = span.start + span.offset
             # A local time right at the gap's end is the same slot.
             total += self.calendar.next_local(local_start, excluded) != local_start
         return total
-
-    def _pieces(self, start: int, end: int) -> Iterator[tuple[Span, int, int]]:
-        """[start, end) cut at every change of offset."""
-        for block in range(start >> BLOCK_BITS, ((end - 1) >> BLOCK_BITS) + 1):
-            begin = max(start, block << BLOCK_BITS)
-            for span in spans_of(self.zone_name, block):
-                low, high = max(begin, span.start), min(end, span.end)
-                if low < high:
-                    yield span, low, high

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import date
 from functools import lru_cache
 
-from shared.domain.instants import DAY, LAST_INSTANT, Instant
+from shared.domain.instants import DAY, Instant
 from shared.domain.schedules import intervals
 from shared.domain.schedules.cron_parse import parse_cron
 from shared.domain.schedules.daylight import ZonedCron
@@ -89,14 +89,18 @@ def _is_excluded(schedule: At) -> bool:
 
 def last_of(schedule: Schedule, after: Instant, runs: int, *, horizon: Instant) -> Instant | None:
     """The `runs`-th slot strictly later than `after`; None when it lies beyond `horizon` or does not exist."""
-    if count_slots(schedule, after, horizon) < runs:
-        return None
-    low, high = after, Instant(min(horizon, LAST_INSTANT))
-    # Invariant: fewer than `runs` slots up to `low`, at least `runs` up to `high`.
+    low, step, missing = after, DAY, runs
+    while (found := count_slots(schedule, low, Instant(low + step))) < missing:
+        low, step, missing = Instant(low + step), step * 2, missing - found
+        if low >= horizon:
+            return None
+    high = Instant(low + step)
+    # Invariant: the slot is the `missing`-th in (low, high].
     while high - low > 1:
         middle = Instant((low + high) // 2)
-        if count_slots(schedule, after, middle) < runs:
-            low = middle
+        found = count_slots(schedule, low, middle)
+        if found < missing:
+            low, missing = middle, missing - found
         else:
             high = middle
-    return high
+    return high if high <= horizon else None

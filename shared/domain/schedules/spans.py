@@ -6,6 +6,7 @@ falls back the later span repeats local times that an earlier one has already sh
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
 from functools import lru_cache
 from typing import NamedTuple
@@ -25,7 +26,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 class Span(NamedTuple):
-    """`start` to `end` (exclusive), UTC; local = UTC + `offset`. Local times before `covered` have been shown before."""
+    """`start` to `end` (exclusive), UTC; local = UTC + `offset`. Local times before `covered` were shown already."""
 
     start: int
     end: int
@@ -53,6 +54,16 @@ def spans_of(zone_name: str, block: int) -> tuple[Span, ...]:
         covered = max(covered, end + offset)
         start, offset = end, _offset_at(zone_name, end)
     return tuple(spans)
+
+
+def pieces(zone_name: str, start: int, end: int) -> Iterator[tuple[Span, int, int]]:
+    """[start, end) cut at every change of offset, and at some instants where nothing changes."""
+    for block in range(start >> BLOCK_BITS, ((end - 1) >> BLOCK_BITS) + 1):
+        begin = max(start, block << BLOCK_BITS)
+        for span in spans_of(zone_name, block):
+            low, high = max(begin, span.start), min(end, span.end)
+            if low < high:
+                yield span, low, high
 
 
 def offset_at(zone_name: str, instant: int) -> int:
