@@ -1,0 +1,131 @@
+"""What a Lambda function's asset is made of, and how it is made without Docker.
+
+A bundle is the sources a deployable imports and the packages of its dependency group, at the versions and hashes of
+`uv.lock`: for AWS as wheels of Lambda's own platform, for the emulator as wheels of this machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+#: Bump it when the recipe below changes, so that bundles made by the old one are not taken for new.
+RECIPE = "1"
+UV_VARIABLE = "CARILLON_UV"
+
+AWS_PYTHON = "3.13"
+_FOR_AWS = ("--python-platform", "aarch64-manylinux2014", "--python-version", AWS_PYTHON, "--only-binary", ":all:")
+#: The emulator runs functions under its own Python, which is the one that runs this.
+_FOR_HERE = ("--python", sys.executable)
+#: Written by tools while they run; neither is source.
+_NOT_SOURCE = frozenset(["__pycache__", ".mypy_cache", ".ruff_cache"])
+
+
+class BundlingFailed(Exception):
+    """A bundle could not be made; the text says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """One deployable: its dependency group, and the paths below the checkout that it imports, less what it does not."""
+
+    group: str
+    sources: tuple[str, ...]
+    without: tuple[str, ...] = ()
+
+    def files(self) -> Iterator[Path]:
+        """Every source file, relative to the checkout, in a fixed order."""
+        for source in self.sources:
+            root = ROOT / source
+            if not root.exists():
+                raise BundlingFailed(f"bundle {self.group} needs {source}, which is not in this checkout")
+            found = [root] if root.is_file() else sorted(path for path in root.rglob("*") if path.is_file())
+            yield from (relative for path in found if self._belongs(relative := path.relative_to(ROOT)))
+
+    def _belongs(self, path: Path) -> bool:
+        if _NOT_SOURCE.intersection(path.parts) or path.suffix == ".pyc":
+            return False
+        return not any(path.is_relative_to(excluded) for excluded in self.without)
+
+
+API = Bundle(
+    "api",
+    sources=("shared", "functions/__init__.py", "functions/api"),
+    without=("shared/adapters/memory", "shared/adapters/sqs"),
+)
+WORKER = Bundle(
+    "worker",
+    sources=("shared", "functions/__init__.py", "functions/worker", "carillon"),
+    without=("shared/adapters/memory",),
+)
+
+
+def requirements_of(bundle: Bundle) -> str:
+    """The locked packages of its group, with hashes. Needs uv, and no network. Raises BundlingFailed."""
+    return _uv("export", "--frozen", "--no-emit-project", "--no-header", "--only-group", bundle.group)
+
+
+def digest(bundle: Bundle, requirements: str, *, is_emulated: bool) -> str:
+    """Names the outcome of `build`: the same inputs make the same bundle, so that one is not made twice."""
+    seen = hashlib.sha256()
+    for part in (RECIPE, *_platform(is_emulated=is_emulated), sys.version if is_emulated else "", requirements):
+        seen.update(part.encode() + b"\0")
+    for path in bundle.files():
+        seen.update(path.as_posix().encode() + b"\0" + (ROOT / path).read_bytes() + b"\0")
+    return seen.hexdigest()
+
+
+def build(bundle: Bundle, requirements: str, target: Path, *, is_emulated: bool) -> None:
+    """Fill `target`. Raises BundlingFailed."""
+    listed = target / "requirements.txt"
+    listed.write_text(requirements)
+    _install("--target", str(target), *_platform(is_emulated=is_emulated), "-r", str(listed))
+    listed.unlink()
+    # Command line programs of the packages, and the installer's own lock: nothing that a function imports.
+    shutil.rmtree(target / "bin", ignore_errors=True)
+    (target / ".lock").unlink(missing_ok=True)
+    for path in bundle.files():
+        (target / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / path, target / path)
+
+
+def find_uv(environ: Mapping[str, str]) -> str:
+    """The uv of CARILLON_UV, else of PATH, else the one that the make targets keep. Raises BundlingFailed."""
+    named = environ.get(UV_VARIABLE)
+    if named:
+        return named
+    found = shutil.which("uv", path=environ.get("PATH"))
+    kept = sorted((ROOT / ".local" / "uv").glob("*/uv"))
+    if found or kept:
+        return found or str(kept[-1])
+    raise BundlingFailed(f"uv is neither on PATH nor in .local/uv: run `make doctor`, or set {UV_VARIABLE} to it")
+
+
+def _platform(*, is_emulated: bool) -> tuple[str, ...]:
+    return _FOR_HERE if is_emulated else _FOR_AWS
+
+
+def _install(*arguments: str) -> None:
+    command = ("pip", "install", "--quiet", "--no-deps", "--require-hashes", *arguments)
+    try:
+        # What is cached needs no network, and asking for it anyway would make synth wait for one.
+        _uv(*command, "--offline")
+    except BundlingFailed:
+        _uv(*command)
+
+
+def _uv(*arguments: str) -> str:
+    environ = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "CONDA_PREFIX")}
+    done = subprocess.run(  # noqa: S603 - the program is the caller's uv, the arguments are ours
+        [find_uv(os.environ), *arguments], cwd=ROOT, env=environ, capture_output=True, text=True, check=False
+    )
+    if done.returncode == 0:
+        return done.stdout
+    raise BundlingFailed(f"uv {' '.join(arguments[:2])} failed:\n{done.stderr.strip()}")

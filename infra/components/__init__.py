@@ -1,0 +1,1 @@
+"""The parts that stacks are composed of; each names one role and knows nothing of the others."""

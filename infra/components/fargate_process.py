@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aws_cdk import Duration, IgnoreMode
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecr_assets as ecr_assets
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from infra.bundle import ROOT
+from infra.components.log import Log
+from infra.components.network import Network
+from infra.environments import Environment
+
+CPU_UNITS = 256
+MEMORY_MB = 512
+
+
+class FargateProcess(Construct):
+    """`python -m functions.<program>` as a service of arm64 tasks, replaced without a moment below their number."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        program: str,
+        tasks: int,
+        stop_timeout: Duration,
+        cluster: ecs.ICluster,
+        network: Network,
+        variables: Mapping[str, str],
+        environment: Environment,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com"))
+        self.task_definition = ecs.FargateTaskDefinition(
+            self,
+            "Task",
+            cpu=CPU_UNITS,
+            memory_limit_mib=MEMORY_MB,
+            runtime_platform=ecs.RuntimePlatform(
+                cpu_architecture=ecs.CpuArchitecture.ARM64,
+                operating_system_family=ecs.OperatingSystemFamily.LINUX,
+            ),
+            task_role=self.role,
+        )
+        self.task_definition.add_container(
+            program,
+            image=_image(program, is_emulated=environment.is_emulated),
+            command=["python", "-P", "-m", f"functions.{program}"],
+            environment={**variables, "PYTHONTZPATH": ""},
+            logging=ecs.LogDrivers.aws_logs(
+                stream_prefix=program, log_group=Log(self, "Log", environment=environment).group
+            ),
+            readonly_root_filesystem=True,
+            stop_timeout=stop_timeout,
+        )
+        self.service = ecs.FargateService(
+            self,
+            "Service",
+            cluster=cluster,
+            task_definition=self.task_definition,
+            desired_count=tasks,
+            assign_public_ip=True,
+            security_groups=[network.outbound_only],
+            vpc_subnets=ec2.SubnetSelection(subnet_type=ec2.SubnetType.PUBLIC),
+            circuit_breaker=ecs.DeploymentCircuitBreaker(rollback=True),
+            min_healthy_percent=100,
+            max_healthy_percent=200,
+        )
+
+
+def _image(program: str, *, is_emulated: bool) -> ecs.ContainerImage:
+    if is_emulated:
+        # The emulator pulls nothing: the local stack starts the command of the task definition as a process.
+        return ecs.ContainerImage.from_registry(f"carillon/{program}")
+    dockerfile = f"functions/{program}/Dockerfile"
+    return ecs.ContainerImage.from_asset(
+        str(ROOT),
+        file=dockerfile,
+        exclude=(ROOT / f"{dockerfile}.dockerignore").read_text(encoding="utf-8").splitlines(),
+        ignore_mode=IgnoreMode.DOCKER,
+        platform=ecr_assets.Platform.LINUX_ARM64,
+    )

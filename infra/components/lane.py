@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from aws_cdk import Duration
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from shared.schema import DEAD_LETTER_RETENTION_DAYS, LANE_RETENTION_DAYS, MAX_RECEIVE_COUNT
+
+#: AWS asks for at least six times the function's time-out, or a throttled batch comes again while it still runs.
+VISIBILITY_IN_TIMEOUTS = 6
+
+
+class Lane(Construct):
+    """A queue of dispatches with its dead-letter queue."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, worker_timeout: Duration, requires_tls: bool) -> None:
+        super().__init__(scope, construct_id)
+        self.dead_letters = sqs.Queue(
+            self,
+            "DeadLetters",
+            retention_period=Duration.days(DEAD_LETTER_RETENTION_DAYS),
+            encryption=sqs.QueueEncryption.SQS_MANAGED,
+            enforce_ssl=requires_tls,
+        )
+        self.queue = sqs.Queue(
+            self,
+            "Queue",
+            retention_period=Duration.days(LANE_RETENTION_DAYS),
+            visibility_timeout=Duration.seconds(VISIBILITY_IN_TIMEOUTS * int(worker_timeout.to_seconds())),
+            encryption=sqs.QueueEncryption.SQS_MANAGED,
+            enforce_ssl=requires_tls,
+            dead_letter_queue=sqs.DeadLetterQueue(queue=self.dead_letters, max_receive_count=MAX_RECEIVE_COUNT),
+        )

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aws_cdk import Duration
+from aws_cdk import aws_ecs as ecs
+from constructs import Construct
+
+from infra.components.fargate_process import FargateProcess
+from infra.components.network import Network
+from infra.environments import Environment
+
+#: The longest that Fargate waits for a task that finishes what it runs.
+STOP_TIMEOUT = Duration.seconds(120)
+
+
+class WorkerService(FargateProcess):
+    """The worker as a process, for lanes that must hold the drift budget."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        cluster: ecs.ICluster,
+        network: Network,
+        variables: Mapping[str, str],
+        environment: Environment,
+    ) -> None:
+        super().__init__(
+            scope,
+            construct_id,
+            program="worker",
+            tasks=environment.worker_tasks,
+            stop_timeout=STOP_TIMEOUT,
+            cluster=cluster,
+            network=network,
+            variables=variables,
+            environment=environment,
+        )
