@@ -24,11 +24,14 @@ class CarillonError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
-    """One thing wrong with a request. `pointer` is an RFC 6901 fragment such as `#/schedule/cron`."""
+    """One thing wrong with a request. `pointer` is an RFC 6901 fragment such as `#/schedule/cron`.
+
+    `example` is a JSON value that would be accepted there.
+    """
 
     pointer: str
     detail: str
-    example: str | None = None
+    example: object = None
 
     def under(self, parent: str) -> FieldProblem:
         """The same problem seen from an enclosing document, e.g. `under("schedule")`."""

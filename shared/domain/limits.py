@@ -18,6 +18,11 @@ MAX_PAYLOAD_BYTES = 128 * 1024
 #: Of a whole request body: a payload with generous room for the rest.
 MAX_BODY_BYTES = 192 * 1024
 MAX_URL_LENGTH = 2048
+#: Of an HTTP target: how many, and names and values together.
+MAX_HEADERS = 50
+MAX_HEADERS_LENGTH = 8 * 1024
+#: Levels of a JSON document; deeper ones are an attack on its readers.
+MAX_DEPTH = 64
 MAX_IDEMPOTENCY_KEY_LENGTH = 128
 IDEMPOTENCY_KEPT_MS = DAY
 

@@ -19,7 +19,8 @@ class JobWrite:
     job: Job
     #: The job as it was read, or None when it must not exist.
     previous: Job | None
-    put_entry: Entry
+    #: None when neither schedule nor state changes: the entry that is there must stay as the scheduler left it.
+    put_entry: Entry | None
     #: The entry of the previous generation; deleting one that is gone already is no failure.
     remove_entry: EntryKey | None = None
     receipt: Receipt | None = None

@@ -51,7 +51,8 @@ class MemoryJobStore:
         tables.jobs[change.job.job_key] = change.job
         if change.remove_entry is not None:
             tables.entries.get(change.remove_entry.shard, {}).pop(change.remove_entry.entry_id, None)
-        tables.entries.setdefault(change.put_entry.shard, {})[change.put_entry.entry_id] = change.put_entry
+        if change.put_entry is not None:
+            tables.entries.setdefault(change.put_entry.shard, {})[change.put_entry.entry_id] = change.put_entry
         if change.receipt is not None:
             tables.receipts[change.receipt.owner_id, change.receipt.idempotency_key] = change.receipt
 
