@@ -9,7 +9,7 @@ from typing import Any
 
 from shared.domain.instants import DAY, MINUTE, SECOND, Instant
 from shared.domain.keys import job_key
-from shared.domain.schedules import At, Misfire, Schedule, next_slot
+from shared.domain.schedules import At, Misfire, Schedule, is_slot, next_slot
 
 
 class JobState(StrEnum):
@@ -135,6 +135,6 @@ def may_run(job: Job | None, slot: Instant, *, is_single_fire: bool) -> str | No
         return "cancelled"
     if job.state is JobState.PAUSED:
         return "paused"
-    if is_single_fire or slot < job.from_at or next_slot(job.schedule, Instant(slot - 1)) == slot:
+    if is_single_fire or slot < job.from_at or is_slot(job.schedule, slot):
         return None
     return "superseded"

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from shared.domain.instants import Instant
 from shared.domain.keys import RunKey
+from shared.domain.schedules import Gap
 
 
 class RunKind(StrEnum):
@@ -54,15 +55,6 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
-    """The slots that one SKIPPED row stands for."""
-
-    first: Instant
-    last: Instant
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
 class Run:
     """The row of table `job_runs`. `token` is the fencing token: it only rises, by one at every claim."""
 
@@ -89,6 +81,7 @@ class Run:
     error: RunError | None = None
     progress: str | None = None
     attempts: tuple[Attempt, ...] = ()
+    #: The slots that one SKIPPED row stands for.
     gap: Gap | None = None
     expires_at: Instant | None = None
 

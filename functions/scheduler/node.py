@@ -1,0 +1,323 @@
+"""A scheduler node: every loop is one public step here, so that a test drives a node by hand.
+
+Threads call the steps (`runner.py`); a lock guards what is in memory and is never held across a call to a port.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from logging import Logger
+from threading import RLock
+
+from functions.scheduler.membership import Observer, Trust
+from functions.scheduler.outbox import BATCH, Outbox
+from functions.scheduler.planning import plan
+from functions.scheduler.rows import dispatch_of, refused_row, skipped_row
+from functions.scheduler.settings import Ports, Settings, ShardCountPinned, Spread, in_order
+from functions.scheduler.shard import Due, Shard
+from shared.domain import message
+from shared.domain.errors import StoreError
+from shared.domain.fleet import FleetSnapshot, Lease
+from shared.domain.fleet import Node as Member
+from shared.domain.instants import Instant
+from shared.domain.keys import EntryKey
+from shared.domain.run import Run
+from shared.ports import SendReport
+
+#: How many timers one tick takes from a shard's wheel, so that no step takes long.
+TICK_LIMIT = 1_000
+
+
+@dataclass(slots=True)
+class Node:
+    """Fires the shards it owns. Single steps may run in different threads; no step runs in two at once."""
+
+    ports: Ports
+    settings: Settings
+    log: Logger
+    spread: Spread = in_order
+    shards: dict[int, Shard] = field(default_factory=dict)
+    _trust: Trust = field(init=False)
+    _observer: Observer = field(init=False)
+    _outbox: Outbox = field(init=False)
+    #: Rows that settle their slot once they are written: skipped gaps and refused dispatches.
+    _rows: list[tuple[Due, Run]] = field(default_factory=list)
+    _beat: int = 0
+    _is_firing: bool = True
+    _is_skewed: bool = False
+    _started_at: Instant = field(init=False)
+    _lock: RLock = field(default_factory=RLock)
+
+    def __post_init__(self) -> None:
+        timing = self.settings.timing
+        timing.check()
+        self._trust = Trust(timing.trust_ms)
+        self._observer = Observer(timing.dead_ms, longest_step_ms=timing.plan_ms * 3 // 2)
+        self._outbox = Outbox(timing.lead_ms / 3_000, self.settings.catch_up_per_second)
+        self._started_at = self.ports.clock.now()
+
+    def start(self) -> None:
+        """Check that the fleet has as many shards as this node thinks. Raises ShardCountPinned, StoreError."""
+        pinned = self.ports.fleet.pin_shard_count(self.settings.shard_count)
+        if pinned != self.settings.shard_count:
+            raise ShardCountPinned(configured=self.settings.shard_count, pinned=pinned)
+
+    @property
+    def may_dispatch(self) -> bool:
+        """Trusted, and the brake is off."""
+        return self._is_firing and self._trust.holds(self.ports.clock.monotonic())
+
+    # Membership ------------------------------------------------------------------------------------------------------
+
+    def beat_once(self) -> None:
+        """Show a sign of life; read the brake and the store's clock. Raises StoreError: then trust is not extended."""
+        started_at = self.ports.clock.monotonic()
+        self._beat += 1
+        settings = self.settings
+        member = Member(settings.node_id, self._beat, settings.version, message.VERSION, self._started_at)
+        answer = self.ports.fleet.beat(member)
+        self._trust.beaten(started_at=started_at, answered_at=self.ports.clock.monotonic())
+        if answer.control.is_firing != self._is_firing:
+            self.log.warning("brake", extra={"action": "fleet.firing", "is_firing": answer.control.is_firing})
+            self._is_firing = answer.control.is_firing
+        self._guard_clock(answer.store_time)
+
+    def _guard_clock(self, store_time: Instant | None) -> None:
+        if store_time is None:
+            return
+        skew_ms = self.ports.clock.now() - store_time
+        is_skewed = abs(skew_ms) > self.settings.timing.clock_guard_ms
+        if is_skewed != self._is_skewed:
+            self.log.warning("clock", extra={"action": "clock.skew", "skew_ms": skew_ms, "takes_shards": not is_skewed})
+        self._is_skewed = is_skewed
+
+    def plan_once(self) -> None:
+        """Read the fleet, drop what was lost, take what is due to this node. Raises StoreError."""
+        started_at = self.ports.clock.monotonic()
+        snapshot = self.ports.fleet.snapshot()
+        self._observer.observe(snapshot.nodes, at=started_at)
+        self._drop_lost(snapshot)
+        self._trust.epochs_read(started_at=started_at)
+        if self._is_skewed or self.settings.node_id not in snapshot.nodes:
+            return
+        dead = {node_id for node_id in snapshot.nodes if self._observer.is_dead(node_id)} - {self.settings.node_id}
+        planned = plan(snapshot, me=self.settings.node_id, dead=dead, shard_count=self.settings.shard_count)
+        for seen in planned.orphans:
+            self._take(Shard(seen, self.settings.timing, self.ports.clock.now()))
+        if planned.balance is not None:
+            # Loaded before it is taken, so that its slots do not pause.
+            shard = Shard(planned.balance, self.settings.timing, self.ports.clock.now())
+            self._load(shard)
+            self._take(shard)
+        for node_id in dead:
+            if self._observer.silent_ms(node_id) > 10 * self.settings.timing.dead_ms:
+                self.ports.fleet.remove_node(node_id)
+
+    def _drop_lost(self, snapshot: FleetSnapshot) -> None:
+        for number, shard in list(self.shards.items()):
+            stored = snapshot.lease(number)
+            if (stored.owner, stored.epoch) != (shard.lease.owner, shard.lease.epoch):
+                self._lose(number, stored)
+
+    def _lose(self, number: int, stored: Lease | None) -> None:
+        with self._lock:
+            if self.shards.pop(number, None) is None:
+                return
+            self._outbox.drop_shard(number)
+            self._rows = [(due, row) for due, row in self._rows if due.shard != number]
+        owner = stored.owner if stored else None
+        self.log.info("lost", extra={"action": "shard.lose", "shard": number, "owner": owner})
+
+    def _take(self, shard: Shard) -> None:
+        seen = shard.lease
+        lease = self.ports.fleet.take(seen, owner=self.settings.node_id)
+        if lease is None:
+            return
+        with self._lock:
+            shard.lease = lease
+            self.shards[lease.shard] = shard
+        self.log.info(
+            "took", extra={"action": "shard.take", "shard": lease.shard, "epoch": lease.epoch, "from": seen.owner}
+        )
+
+    # Reading ---------------------------------------------------------------------------------------------------------
+
+    def load_once(self) -> None:
+        """Load each shard that was never loaded, or not for `load_ms`. Raises StoreError: the rest comes next time."""
+        for shard in list(self.shards.values()):
+            stale_at = None if shard.loaded_at is None else shard.loaded_at + self.settings.timing.load_ms
+            if stale_at is None or self.ports.clock.now() >= stale_at:
+                self._load(shard)
+
+    def _load(self, shard: Shard) -> None:
+        started_at = self.ports.clock.now()
+        until = Instant(started_at + self.settings.timing.horizon_ms)
+        with self._lock:
+            gone = shard.begin_read()
+        self._absorb(shard, since=Instant(0), until=until)
+        with self._lock:
+            shard.end_load(gone, started_at=started_at, until=until)
+        self.log.debug("loaded", extra={"action": "shard.load", "shard": shard.number, "entries": shard.resident_count})
+
+    def sweep_once(self) -> None:
+        """Read what the API wrote since the last sweep. Raises StoreError: a shard's next sweep looks back further."""
+        timing = self.settings.timing
+        for shard in list(self.shards.values()):
+            if shard.swept_at is None:
+                continue
+            started_at = self.ports.clock.now()
+            with self._lock:
+                gone = shard.begin_read()
+            since = Instant(min(shard.swept_at, started_at) - timing.margin_ms)
+            self._absorb(shard, since=since, until=Instant(started_at + timing.sweep_ahead_ms))
+            with self._lock:
+                shard.end_sweep(gone, started_at=started_at)
+
+    def _absorb(self, shard: Shard, *, since: Instant, until: Instant) -> None:
+        for page in self.ports.entries.due(shard.number, since=since, until=until):
+            now = self.ports.clock.now()
+            with self._lock:
+                for entry in page:
+                    shard.absorb(entry, now)
+
+    # Firing ----------------------------------------------------------------------------------------------------------
+
+    def tick_once(self) -> None:
+        """Move what is due from the wheels to the outbox; nothing when this node may not dispatch."""
+        if not self.may_dispatch:
+            return
+        now, at = self.ports.clock.now(), self.ports.clock.monotonic()
+        with self._lock:
+            for shard in self.shards.values():
+                dues = shard.expire(now, limit=TICK_LIMIT)
+                self._outbox.put((due for due in dues if due.gap is None), at=at)
+                skipped = [due for due in dues if due.gap is not None]
+                self._rows += [(due, skipped_row(due, now, self.settings.run_retention_ms)) for due in skipped]
+
+    def dispatch_once(self, *, hurry: bool = False) -> int:
+        """Send what waits, by tens, and settle what was accepted; answers how many were. Raises StoreError.
+
+        `hurry` sends batches that are not full yet.
+        """
+        if not self.may_dispatch:
+            return 0
+        with self._lock:
+            taken = self._outbox.take(at=self.ports.clock.monotonic(), hurry=hurry)
+        batches = [
+            (lane, dues[first : first + BATCH]) for lane, dues in taken.items() for first in range(0, len(dues), BATCH)
+        ]
+        accepted = sum(self.spread(self._send, batches))
+        self._write_rows()
+        return accepted
+
+    def _send(self, batch: tuple[str, list[Due]]) -> int:
+        lane, dues = batch
+        report = SendReport()
+        try:
+            report = self._hand_over(lane, dues)
+        finally:
+            self._take_report(lane, dues, report)
+        return len(report.accepted)
+
+    def _hand_over(self, lane: str, dues: list[Due]) -> SendReport:
+        # Looked at once more: sending the batches before this one may have taken long.
+        if not self.may_dispatch:
+            return SendReport()
+        queue = self.ports.queues.get(lane)
+        if queue is None:
+            return SendReport(refused=dict.fromkeys(range(len(dues)), f"this deployment has no lane {lane!r}"))
+        with self._lock:
+            epochs = [self.shards[due.shard].lease.epoch if due.shard in self.shards else 0 for due in dues]
+        now = self.ports.clock.now()
+        return queue.send([dispatch_of(due, epoch, now) for due, epoch in zip(dues, epochs, strict=True)])
+
+    def _take_report(self, lane: str, dues: list[Due], report: SendReport) -> None:
+        """Only what was accepted is settled; what was refused becomes a row; the rest is sent again."""
+        now, at = self.ports.clock.now(), self.ports.clock.monotonic()
+        unknown = [due for index, due in enumerate(dues) if index not in report.accepted | report.refused.keys()]
+        with self._lock:
+            self._outbox.put_back(lane, unknown)
+            self._outbox.answered(lane, is_well=len(unknown) < len(dues), at=at, dice=self.ports.randomness.fraction())
+            for index, reason in report.refused.items():
+                row = refused_row(dues[index], reason, now, self.settings.run_retention_ms)
+                self._rows.append((dues[index], row))
+            self._settle(dues[index] for index in report.accepted)
+        if unknown or report.refused:
+            counts = {"unknown": len(unknown), "refused": len(report.refused)}
+            self.log.warning("not sent", extra={"action": "dispatch.unsent", "lane": lane, **counts})
+
+    def _settle(self, dues: Iterable[Due]) -> None:
+        for due in dues:
+            shard = self.shards.get(due.shard)
+            if shard is not None:
+                shard.settle(due)
+
+    def _write_rows(self) -> None:
+        with self._lock:
+            rows, self._rows = self._rows, []
+        if not rows:
+            return
+        try:
+            self.ports.runs.record([row for _, row in rows])
+        except StoreError:
+            with self._lock:
+                self._rows = rows + self._rows
+            raise
+        with self._lock:
+            self._settle(due for due, _ in rows)
+
+    # Keeping ---------------------------------------------------------------------------------------------------------
+
+    def tidy_once(self) -> None:
+        """Delete the entries that are done with, move those that fire far ahead, end jobs whose last slot was skipped.
+
+        Raises StoreError; what is not done is done next time, by this owner or the next one.
+        """
+        for shard in list(self.shards.values()):
+            with self._lock:
+                doomed, moving = list(shard.to_delete), dict(shard.to_move)
+                exhausted = list(shard.exhausted)
+            for entry in exhausted:
+                job = self.ports.jobs.get(entry.job_key)
+                if job is not None and job.generation == entry.generation:
+                    expires_at = Instant(self.ports.clock.now() + job.keep_after_completion_ms)
+                    self.ports.jobs.complete(entry.job_key, entry.generation, expires_at=expires_at)
+            self.ports.entries.delete([EntryKey(shard.number, entry_id) for entry_id in doomed])
+            for entry_id, next_at in moving.items():
+                self.ports.entries.move(EntryKey(shard.number, entry_id), next_at)
+            with self._lock:
+                shard.tidied(doomed, moving, exhausted)
+
+    def checkpoint_once(self) -> None:
+        """Make each watermark durable that has risen, and then mark the entries it speaks for. Raises StoreError."""
+        for number, shard in list(self.shards.items()):
+            with self._lock:
+                watermark = shard.safe_watermark()
+                lease = None if watermark is None else Lease(number, shard.lease.owner, shard.lease.epoch, watermark)
+            if lease is None:
+                continue
+            if not self.ports.fleet.checkpoint(lease):
+                self._lose(number, None)
+                continue
+            with self._lock:
+                settled = shard.checkpointed(lease)
+            if settled:
+                self.ports.entries.clear_fresh(settled)
+                with self._lock:
+                    shard.cleared_fresh(settled)
+
+    # Leaving ---------------------------------------------------------------------------------------------------------
+
+    def drain(self) -> None:
+        """Leave the fleet: send what is out, checkpoint, give all shards up. Raises StoreError; peers then wait for the
+        beat to go silent instead.
+        """
+        self.dispatch_once(hurry=True)
+        self.tidy_once()
+        self.checkpoint_once()
+        for number, shard in list(self.shards.items()):
+            self.ports.fleet.disown(shard.lease)
+            self._lose(number, None)
+        self.ports.fleet.remove_node(self.settings.node_id)
+        self.log.info("drained", extra={"action": "node.drain", "node_id": self.settings.node_id})

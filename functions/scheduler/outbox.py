@@ -1,0 +1,97 @@
+"""What waits to be sent, by lane. In memory, and pure: time is an argument.
+
+A batch of ten costs as much as a message, so a lane waits a little to fill one; a lane whose queue does not answer is
+left alone for a while (full jitter, doubling); the catch-up lane has a rate, so that what is late cannot delay what is
+due now.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from functions.scheduler.shard import Due
+from shared.schema import CATCH_UP_LANE
+
+BATCH = 10
+#: The most that one call sends, so that no step takes long.
+MOST_AT_ONCE = 50 * BATCH
+FIRST_PAUSE_SECONDS = 0.05
+LONGEST_PAUSE_SECONDS = 2.0
+
+
+@dataclass(slots=True)
+class _Lane:
+    rate: float | None
+    waiting: deque[Due] = field(default_factory=deque)
+    oldest_at: float = 0.0
+    paused_until: float = float("-inf")
+    failures: int = 0
+    #: With a rate: how many may go, and since when that has been so.
+    allowance: float = 0.0
+    counted_at: float | None = None
+
+    def allowed(self, at: float) -> int:
+        if self.rate is None:
+            return MOST_AT_ONCE
+        elapsed = 0.0 if self.counted_at is None else at - self.counted_at
+        self.counted_at = at
+        self.allowance = min(self.rate, self.allowance + elapsed * self.rate)
+        return int(self.allowance)
+
+
+@dataclass(slots=True)
+class Outbox:
+    """`patience` is how long (seconds) a message may wait for its batch to fill."""
+
+    patience: float
+    catch_up_per_second: float
+    _lanes: dict[str, _Lane] = field(default_factory=dict)
+
+    def put(self, dues: Iterable[Due], *, at: float) -> None:
+        for due in dues:
+            lane = self._lanes.get(due.lane)
+            if lane is None:
+                rate = self.catch_up_per_second if due.lane == CATCH_UP_LANE else None
+                lane = self._lanes[due.lane] = _Lane(rate)
+            if not lane.waiting:
+                lane.oldest_at = at
+            lane.waiting.append(due)
+
+    def take(self, *, at: float, hurry: bool = False) -> dict[str, list[Due]]:
+        """What is to be sent now, by lane: once a batch is full or the first of it has waited enough."""
+        return {name: taken for name, lane in self._lanes.items() if (taken := self._take(lane, at, hurry=hurry))}
+
+    def _take(self, lane: _Lane, at: float, *, hurry: bool) -> list[Due]:
+        count = len(lane.waiting)
+        is_ripe = count >= BATCH or at - lane.oldest_at >= self.patience or hurry
+        if not count or not is_ripe or at < lane.paused_until:
+            return []
+        count = min(count, lane.allowed(at), MOST_AT_ONCE)
+        lane.allowance -= count if lane.rate is not None else 0
+        return [lane.waiting.popleft() for _ in range(count)]
+
+    def put_back(self, name: str, dues: list[Due]) -> None:
+        """They may not have been sent: they go first next time, without waiting for a batch."""
+        lane = self._lanes[name]
+        lane.waiting.extendleft(reversed(dues))
+        lane.oldest_at = float("-inf")
+
+    def answered(self, name: str, *, is_well: bool, at: float, dice: float) -> None:
+        """The lane's queue took something, or nothing at all; 0 <= dice < 1 spreads the retries of many nodes."""
+        lane = self._lanes[name]
+        if is_well:
+            lane.failures = 0
+            return
+        lane.failures += 1
+        ceiling = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** min(lane.failures, 10))
+        lane.paused_until = at + dice * ceiling
+
+    def drop_shard(self, number: int) -> None:
+        """The shard is another node's now, who will send them."""
+        for lane in self._lanes.values():
+            lane.waiting = deque(due for due in lane.waiting if due.shard != number)
+
+    def __len__(self) -> int:
+        return sum(len(lane.waiting) for lane in self._lanes.values())

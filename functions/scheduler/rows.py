@@ -1,0 +1,60 @@
+"""What the scheduler writes: the dispatch of a slot, and the rows of slots that never reach a worker."""
+
+from __future__ import annotations
+
+from functions.scheduler.shard import Due
+from shared.domain.instants import Instant
+from shared.domain.message import Dispatch
+from shared.domain.run import Run, RunError, RunStatus
+
+
+def dispatch_of(due: Due, epoch: int, now: Instant) -> Dispatch:
+    entry = due.entry
+    return Dispatch(
+        job_key=entry.job_key,
+        generation=entry.generation,
+        slot=due.slot,
+        fire_at=due.fire_at,
+        run_id=due.run_id,
+        shard=due.shard,
+        epoch=epoch,
+        enqueued_at=now,
+        attempt=entry.attempt,
+        kind=due.kind,
+        is_single=entry.schedule is None,
+    )
+
+
+def skipped_row(due: Due, now: Instant, retention_ms: int) -> Run:
+    """One SKIPPED row stands for all slots of a gap."""
+    return Run(
+        job_key=due.entry.job_key,
+        run_id=due.run_id,
+        kind=due.kind,
+        slot=due.slot,
+        fire_at=due.fire_at,
+        status=RunStatus.SKIPPED,
+        generation=due.entry.generation,
+        token=0,
+        reason="misfire",
+        ended_at=now,
+        gap=due.gap,
+        expires_at=Instant(now + retention_ms),
+    )
+
+
+def refused_row(due: Due, reason: str, now: Instant, retention_ms: int) -> Run:
+    """The queue will never take this dispatch."""
+    return Run(
+        job_key=due.entry.job_key,
+        run_id=due.run_id,
+        kind=due.kind,
+        slot=due.slot,
+        fire_at=due.fire_at,
+        status=RunStatus.FAILED,
+        generation=due.entry.generation,
+        token=0,
+        error=RunError("dispatch_refused", reason),
+        ended_at=now,
+        expires_at=Instant(now + retention_ms),
+    )

@@ -1,0 +1,58 @@
+"""What a node is given: its ports, its settings, and how it spreads calls over threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from shared.domain.instants import DAY
+from shared.domain.timing import Timing
+from shared.ports import Clock, DueQueue, EntryStore, FleetStore, JobStore, Randomness, RunStore
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Spread(Protocol):
+    """Runs a call for each item, perhaps several at once; answers in order."""
+
+    def __call__(self, call: Callable[[T], R], items: Iterable[T], /) -> Iterable[R]: ...
+
+
+def in_order(call: Callable[[T], R], items: Iterable[T], /) -> Iterable[R]:
+    """One call after the other, in the caller's thread."""
+    return [call(item) for item in items]
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    fleet: FleetStore
+    entries: EntryStore
+    jobs: JobStore
+    runs: RunStore
+    #: By lane.
+    queues: Mapping[str, DueQueue]
+    clock: Clock
+    randomness: Randomness
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    #: Fresh at every start, or a restarted process would inherit its own old epoch.
+    node_id: str
+    version: str
+    shard_count: int
+    timing: Timing = Timing()
+    #: Of the rows that the scheduler writes itself (a skipped gap, a refused dispatch).
+    run_retention_ms: int = 30 * DAY
+    catch_up_per_second: float = 50.0
+
+
+class ShardCountPinned(Exception):
+    """The fleet was started with another number of shards; this node would look for jobs in the wrong ones."""
+
+    def __init__(self, *, configured: int, pinned: int) -> None:
+        self.configured = configured
+        self.pinned = pinned
+        super().__init__(f"this fleet has {pinned} shards, but this node is configured for {configured}: set it back")

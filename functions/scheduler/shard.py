@@ -1,0 +1,280 @@
+"""One owned shard in memory: its entries, their next slots in a timing wheel, and what is not settled yet.
+
+No I/O and no clock: a node feeds it with entries and time, and carries out what it asks for. The rules are those of
+design section 3; `absorb` is the take-over rule, `expire` the tick, `settle` and `safe_watermark` the watermark.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from functions.scheduler.wheel import TimingWheel
+from shared.domain.entry import Entry, first_unsettled
+from shared.domain.fleet import Lease
+from shared.domain.instants import Instant
+from shared.domain.job import is_last_slot
+from shared.domain.keys import EntryKey, run_id_of
+from shared.domain.run import RunKind
+from shared.domain.schedules import Gap, fire_at, missed, next_slot, plan_misfire
+from shared.domain.timing import Timing
+from shared.schema import CATCH_UP_LANE
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A slot to hand over to a lane, or, with `gap`, slots that will not be fired and get one SKIPPED row."""
+
+    shard: int
+    entry: Entry
+    slot: Instant
+    fire_at: Instant
+    kind: RunKind
+    lane: str
+    gap: Gap | None = None
+
+    @property
+    def run_id(self) -> str:
+        return self.entry.run_id if self.entry.run_id is not None else run_id_of(self.slot)
+
+
+@dataclass(slots=True)
+class _Resident:
+    """An entry in memory. `slot` waits in the wheel; None when nothing of it does."""
+
+    entry: Entry
+    slot: Instant | None
+    unsettled: int = 0
+    #: What becomes of the entry once everything of it is settled: deleted (None) or moved to this instant.
+    is_leaving: bool = False
+    leaves_for: Instant | None = None
+
+
+@dataclass(slots=True)
+class Shard:
+    """What a node knows of a shard it owns."""
+
+    lease: Lease
+    timing: Timing
+    started_at: Instant
+    #: Start of the last complete load and sweep; a shard that was never loaded has no safe watermark.
+    loaded_at: Instant | None = None
+    swept_at: Instant | None = None
+    #: For `tidy_once`: entries to delete, to move, and those whose last slot was skipped: no worker ends their job.
+    to_delete: dict[str, None] = field(default_factory=dict)
+    to_move: dict[str, Instant] = field(default_factory=dict)
+    exhausted: list[Entry] = field(default_factory=list)
+    _wheel: TimingWheel = field(init=False)
+    _residents: dict[str, _Resident] = field(default_factory=dict)
+    _by_job: dict[str, str] = field(default_factory=dict)
+    _tombstones: dict[str, Entry] = field(default_factory=dict)
+    _gone: dict[str, None] = field(default_factory=dict)
+    _fresh: dict[str, None] = field(default_factory=dict)
+    _unsettled: dict[tuple[str, Instant], Instant] = field(default_factory=dict)
+    _covered_until: Instant = Instant(0)
+    _position: Instant = Instant(0)
+    _has_settled: bool = False
+
+    def __post_init__(self) -> None:
+        self._wheel = TimingWheel(start_ms=self.started_at)
+        self._position = self.lease.watermark
+
+    @property
+    def number(self) -> int:
+        return self.lease.shard
+
+    @property
+    def resident_count(self) -> int:
+        return len(self._residents)
+
+    @property
+    def unsettled_count(self) -> int:
+        return len(self._unsettled)
+
+    # Reading ---------------------------------------------------------------------------------------------------------
+
+    def begin_read(self) -> list[str]:
+        """Before a load or sweep reads: these left memory, and the table knows it, so what is read now has them right."""
+        return [each for each in self._gone if each not in self.to_delete and each not in self.to_move]
+
+    def end_load(self, gone: list[str], *, started_at: Instant, until: Instant) -> None:
+        """A load that began at `started_at` has read everything with next_at <= until."""
+        self._forget(gone)
+        self.loaded_at = started_at
+        self._covered_until = max(self._covered_until, until)
+        if self.swept_at is None:
+            self.swept_at = started_at
+
+    def end_sweep(self, gone: list[str], *, started_at: Instant) -> None:
+        self._forget(gone)
+        self.swept_at = started_at
+        for tombstone in list(self._tombstones.values()):
+            if tombstone.next_at < started_at - self.timing.margin_ms:
+                self.to_delete[tombstone.entry_id] = None
+                del self._tombstones[tombstone.job_key]
+
+    def _forget(self, gone: list[str]) -> None:
+        for entry_id in gone:
+            self._gone.pop(entry_id, None)
+
+    def absorb(self, entry: Entry, now: Instant) -> None:
+        """Take in an entry as it was read. Meeting it again changes nothing."""
+        if entry.entry_id in self._residents or entry.entry_id in self._gone:
+            return
+        if not self._supersedes(entry):
+            return
+        if entry.is_tombstone:
+            self._tombstones[entry.job_key] = entry
+            return
+        self._place(_Resident(entry, first_unsettled(entry, self.lease.watermark)), now)
+
+    def _supersedes(self, entry: Entry) -> bool:
+        """Drop what is known of an older generation of the job; False when `entry` itself is the older one."""
+        if entry.schedule is None and entry.is_single:
+            return True
+        tombstone = self._tombstones.get(entry.job_key)
+        known = self._residents.get(self._by_job.get(entry.job_key, ""))
+        others = [each for each in (tombstone, known.entry if known else None) if each is not None]
+        if any(each.generation > entry.generation for each in others):
+            return False
+        if known is not None:
+            self._drop(known)
+        if not entry.is_tombstone:
+            self._tombstones.pop(entry.job_key, None)
+            self._by_job[entry.job_key] = entry.entry_id
+        return True
+
+    def _drop(self, resident: _Resident) -> None:
+        """Forget the entry. What is in flight of it stays unsettled until its answer is known."""
+        entry = resident.entry
+        self._wheel.cancel(entry.entry_id)
+        self._fresh.pop(entry.entry_id, None)
+        self._gone[entry.entry_id] = None
+        self._residents.pop(entry.entry_id, None)
+        if self._by_job.get(entry.job_key) == entry.entry_id:
+            del self._by_job[entry.job_key]
+
+    def _place(self, resident: _Resident, now: Instant) -> None:
+        """The next slot goes into the wheel; an entry with a far one, or none, goes back to the table."""
+        entry = resident.entry
+        due = None if resident.slot is None else _fire_at(entry, resident.slot)
+        if due is not None and due - now <= self.timing.residency_ms:
+            self._residents[entry.entry_id] = resident
+            if entry.fresh:
+                self._fresh[entry.entry_id] = None
+            self._wheel.schedule(entry.entry_id, due - self.timing.lead_ms)
+            return
+        resident.slot, resident.is_leaving, resident.leaves_for = None, True, due
+        self._residents[entry.entry_id] = resident
+        if resident.unsettled == 0:
+            self._leave(resident)
+
+    def _leave(self, resident: _Resident) -> None:
+        """Everything of the entry is settled: it is deleted, or moved to where it fires next."""
+        self._drop(resident)
+        if resident.leaves_for is None:
+            self.to_delete[resident.entry.entry_id] = None
+        else:
+            self.to_move[resident.entry.entry_id] = resident.leaves_for
+
+    # Firing ----------------------------------------------------------------------------------------------------------
+
+    def expire(self, now: Instant, *, limit: int) -> list[Due]:
+        """The slots whose dispatch is due (fire_at - lead <= now), unsettled from here on; of at most `limit` timers."""
+        dues: list[Due] = []
+        while limit > 0:
+            popped = self._wheel.expire(now, limit=limit)
+            if not popped:
+                # Only now is nothing due left: an entry that was popped may have had a next slot that is late as well.
+                self._position = Instant(now + self.timing.lead_ms)
+                break
+            limit -= len(popped)
+            for entry_id, _ in popped:
+                resident = self._residents[entry_id]
+                assert resident.slot is not None
+                dues.extend(self._fire(resident, resident.slot, now))
+        return dues
+
+    def _fire(self, resident: _Resident, slot: Instant, now: Instant) -> list[Due]:
+        entry = resident.entry
+        due_at = _fire_at(entry, slot)
+        if entry.schedule is not None and entry.misfire.has_missed(due_at, now=now):
+            last, dues = self._misfire(entry, slot, now)
+        else:
+            last, dues = slot, [self._due(entry, slot, entry.kind, entry.lane)]
+        for due in dues:
+            self._unsettled[entry.entry_id, due.slot] = due.fire_at
+        resident.unsettled += len(dues)
+        resident.slot = None if entry.is_single or entry.schedule is None else next_slot(entry.schedule, last)
+        self._place(resident, now)
+        return dues
+
+    def _misfire(self, entry: Entry, slot: Instant, now: Instant) -> tuple[Instant, list[Due]]:
+        """The job's misfire policy over all slots older than its grace: the last of them, and what becomes of them."""
+        assert entry.schedule is not None
+        assert entry.misfire.grace_ms is not None
+        until = Instant(max(slot, now - entry.misfire.grace_ms - 1))
+        late = missed(entry.schedule, Instant(slot - 1), until, newest=entry.misfire.newest_needed)
+        decided = plan_misfire(entry.misfire, late)
+        dues = [self._due(entry, each, RunKind.CATCH_UP, CATCH_UP_LANE) for each in decided.fire]
+        if decided.skipped is not None:
+            dues.append(self._due(entry, decided.skipped.first, entry.kind, entry.lane, decided.skipped))
+        return late.last or slot, dues
+
+    def _due(self, entry: Entry, slot: Instant, kind: RunKind, lane: str, gap: Gap | None = None) -> Due:
+        return Due(self.number, entry, slot, _fire_at(entry, slot), kind, lane, gap)
+
+    def settle(self, due: Due) -> None:
+        """SQS accepted the slot, or its row is written."""
+        self._has_settled = True
+        self._unsettled.pop((due.entry.entry_id, due.slot), None)
+        if due.gap is not None and due.entry.schedule is not None and is_last_slot(due.entry.schedule, due.gap.last):
+            self.exhausted.append(due.entry)
+        resident = self._residents.get(due.entry.entry_id)
+        if resident is None:
+            return
+        resident.unsettled -= 1
+        if resident.unsettled == 0 and resident.is_leaving:
+            self._leave(resident)
+
+    def tidied(self, doomed: list[str], moving: dict[str, Instant], exhausted: list[Entry]) -> None:
+        """These are done: deleted, moved, and their jobs ended."""
+        for entry_id in doomed:
+            self.to_delete.pop(entry_id, None)
+        for entry_id in moving:
+            self.to_move.pop(entry_id, None)
+        self.exhausted = self.exhausted[len(exhausted) :]
+
+    # Watermark -------------------------------------------------------------------------------------------------------
+
+    def safe_watermark(self) -> Instant | None:
+        """Just before the oldest unsettled fire_at, as far as the wheel was drained and the table was read.
+
+        None when nothing settled since the last checkpoint, or the shard was never loaded.
+        """
+        if self.loaded_at is None or not self._has_settled:
+            return None
+        oldest = min(self._unsettled.values(), default=None)
+        reached = min(self._position, self._covered_until)
+        safe = reached if oldest is None else min(reached, oldest - 1)
+        return Instant(safe) if safe > self.lease.watermark else None
+
+    def checkpointed(self, lease: Lease) -> list[EntryKey]:
+        """The watermark is durable: from now on it speaks for these entries, which are to be marked not fresh."""
+        self.lease = lease
+        self._has_settled = False
+        settled = [entry_id for entry_id in self._fresh if self._is_behind(entry_id, lease.watermark)]
+        return [EntryKey(self.number, entry_id) for entry_id in settled]
+
+    def _is_behind(self, entry_id: str, watermark: Instant) -> bool:
+        """The entry fired, and its next unsettled slot lies behind the watermark (what is in flight always does)."""
+        entry, slot = self._residents[entry_id].entry, self._residents[entry_id].slot
+        return entry.next_at <= watermark and (slot is None or _fire_at(entry, slot) > watermark)
+
+    def cleared_fresh(self, keys: list[EntryKey]) -> None:
+        for key in keys:
+            self._fresh.pop(key.entry_id, None)
+
+
+def _fire_at(entry: Entry, slot: Instant) -> Instant:
+    """When a slot fires. A single fire that no schedule made fires at its `next_at`, whatever slot it repeats."""
+    return entry.next_at if entry.schedule is None else fire_at(entry.schedule, entry.job_key, slot)
