@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from aws_cdk import App
 
+from infra.bundle import BundlingFailed
 from infra.data_stack import DataStack
 from infra.environments import Environment, UnknownEnvironment, environment_named
 from infra.service_stack import ServiceStack
@@ -34,7 +35,7 @@ class Stacks:
 
 
 def compose(app: App) -> Stacks:
-    """Add the stacks that the context asks for. Raises UnknownEnvironment, UnusableName."""
+    """Add the stacks that the context asks for. Raises UnknownEnvironment, UnusableName, BundlingFailed."""
     environment = environment_named(_context(app, "environment", DEFAULT_ENVIRONMENT))
     name = _context(app, "name", DEFAULT_NAME)
     if not isinstance(name, str) or not NAME.fullmatch(name):
@@ -63,7 +64,7 @@ def main() -> None:
     app = App()
     try:
         compose(app)
-    except (UnknownEnvironment, UnusableName) as mistake:
+    except (UnknownEnvironment, UnusableName, BundlingFailed) as mistake:
         sys.exit(str(mistake))
     app.synth()
 

@@ -69,7 +69,7 @@ WORKER = Bundle(
 
 def requirements_of(bundle: Bundle) -> str:
     """The locked packages of its group, with hashes. Needs uv, and no network. Raises BundlingFailed."""
-    return _uv("export", "--frozen", "--no-emit-project", "--no-header", "--only-group", bundle.group)
+    return _uv("export", "--frozen", "--no-emit-project", "--no-header", "--no-annotate", "--only-group", bundle.group)
 
 
 def digest(bundle: Bundle, requirements: str, *, is_emulated: bool) -> str:
@@ -118,13 +118,21 @@ def _install(*arguments: str) -> None:
         # What is cached needs no network, and asking for it anyway would make synth wait for one.
         _uv(*command, "--offline")
     except BundlingFailed:
-        _uv(*command)
+        try:
+            _uv(*command)
+        except BundlingFailed as failure:
+            raise BundlingFailed(f"{failure}\nrun `make prefetch` once where there is a network") from None
 
 
 def _uv(*arguments: str) -> str:
     environ = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "CONDA_PREFIX")}
     done = subprocess.run(  # noqa: S603 - the program is the caller's uv, the arguments are ours
-        [find_uv(os.environ), *arguments], cwd=ROOT, env=environ, capture_output=True, text=True, check=False
+        [find_uv(os.environ), "--color", "never", *arguments],
+        cwd=ROOT,
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode == 0:
         return done.stdout

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aws_cdk import Duration
+from aws_cdk import Annotations, Duration
 from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_apigatewayv2_integrations as integrations
 from aws_cdk import aws_lambda as lambda_
@@ -49,4 +49,7 @@ class Api(Construct):
 
 def _published(function: lambda_.Function) -> lambda_.IFunction:
     """SnapStart restores published versions only."""
+    Annotations.of(function).acknowledge_warning(
+        "@aws-cdk/aws-lambda:snapStartRequirePublish", "the alias below points to a published version"
+    )
     return lambda_.Alias(function, "Live", alias_name="live", version=function.current_version)

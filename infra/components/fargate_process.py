@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aws_cdk import Duration, IgnoreMode
+from aws_cdk import Duration, IgnoreMode, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecr_assets as ecr_assets
 from aws_cdk import aws_ecs as ecs
@@ -39,6 +39,8 @@ class FargateProcess(Construct):
         self.task_definition = ecs.FargateTaskDefinition(
             self,
             "Task",
+            # The default is the path of the construct, which two Carillons share.
+            family=f"{Stack.of(self).stack_name}-{program}",
             cpu=CPU_UNITS,
             memory_limit_mib=MEMORY_MB,
             runtime_platform=ecs.RuntimePlatform(
@@ -71,6 +73,8 @@ class FargateProcess(Construct):
             min_healthy_percent=100,
             max_healthy_percent=200,
         )
+        # A task that starts before its subnet has a way out cannot pull its image, and the breaker counts it.
+        self.service.node.add_dependency(network.vpc.internet_connectivity_established)
 
 
 def _image(program: str, *, is_emulated: bool) -> ecs.ContainerImage:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import jsii
@@ -9,7 +10,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from infra.bundle import ROOT, Bundle, build, digest, requirements_of
+from infra.bundle import ROOT, Bundle, BundlingFailed, build, digest, requirements_of
 from infra.components.log import Log
 from infra.environments import Environment
 
@@ -35,49 +36,67 @@ class PythonFunction(Construct):
         log = Log(self, "Log", environment=environment)
         self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         log.allow_writing(self.role)
-        self.function = lambda_.Function(
-            self,
-            "Function",
-            runtime=lambda_.Runtime.PYTHON_3_13,
-            architecture=lambda_.Architecture.ARM_64,
-            code=_code(self, source, is_emulated=environment.is_emulated),
-            handler=handler,
-            role=self.role,
-            log_group=log.group,
-            environment={**variables, "PYTHONTZPATH": ""},
-            timeout=timeout,
-            memory_size=memory_mb,
-            reserved_concurrent_executions=reserved_concurrency,
-            snap_start=lambda_.SnapStartConf.ON_PUBLISHED_VERSIONS if snap_start else None,
-        )
+        with _unwrapped_failures() as bundling_failures:
+            self.function = lambda_.Function(
+                self,
+                "Function",
+                runtime=lambda_.Runtime.PYTHON_3_13,
+                architecture=lambda_.Architecture.ARM_64,
+                code=_code(self, source, bundling_failures, is_emulated=environment.is_emulated),
+                handler=handler,
+                role=self.role,
+                log_group=log.group,
+                environment={**variables, "PYTHONTZPATH": ""},
+                timeout=timeout,
+                memory_size=memory_mb,
+                reserved_concurrent_executions=reserved_concurrency,
+                snap_start=lambda_.SnapStartConf.ON_PUBLISHED_VERSIONS if snap_start else None,
+            )
+
+
+@contextmanager
+def _unwrapped_failures() -> Iterator[list[BundlingFailed]]:
+    """What bundling raises passes through CDK, which turns it into a page of text: raise the failure itself."""
+    failures: list[BundlingFailed] = []
+    try:
+        yield failures
+    except RuntimeError:
+        if failures:
+            raise failures[0] from None
+        raise
 
 
 @jsii.implements(ILocalBundling)
 class _Bundling:
     """Fills the directory that CDK stages; CDK skips it when it has staged a bundle of this digest before."""
 
-    def __init__(self, source: Bundle, requirements: str, *, is_emulated: bool) -> None:
+    def __init__(self, source: Bundle, requirements: str, failures: list[BundlingFailed], *, is_emulated: bool) -> None:
         self._source = source
         self._requirements = requirements
+        self._failures = failures
         self._is_emulated = is_emulated
 
     def try_bundle(self, output_dir: str, *, image: DockerImage, **_options: object) -> bool:  # noqa: ARG002 - CDK's
-        build(self._source, self._requirements, Path(output_dir), is_emulated=self._is_emulated)
+        try:
+            build(self._source, self._requirements, Path(output_dir), is_emulated=self._is_emulated)
+        except BundlingFailed as failure:
+            self._failures.append(failure)
+            raise
         return True
 
 
-def _code(scope: Construct, source: Bundle, *, is_emulated: bool) -> lambda_.AssetCode:
-    bundling_required = Stack.of(scope).bundling_required
-    requirements = requirements_of(source) if bundling_required else ""
+def _code(scope: Construct, source: Bundle, failures: list[BundlingFailed], *, is_emulated: bool) -> lambda_.AssetCode:
+    # Where CDK only looks at the stacks, as in `cdk ls` and in tests, nothing is read and the name suffices.
+    is_bundled = Stack.of(scope).bundling_required
+    requirements = requirements_of(source) if is_bundled else ""
     return lambda_.Code.from_asset(
         str(ROOT),
-        # Where CDK only looks at the stacks, as in `cdk ls` and in tests, nothing is read and the name suffices.
-        asset_hash=digest(source, requirements, is_emulated=is_emulated) if bundling_required else source.group,
+        asset_hash=digest(source, requirements, is_emulated=is_emulated) if is_bundled else source.group,
         asset_hash_type=AssetHashType.CUSTOM,
         bundling=BundlingOptions(
             # CDK demands an image for the case that bundling here fails; ours raises instead of asking Docker.
             image=DockerImage.from_registry("docker-is-not-used"),
-            local=_Bundling(source, requirements, is_emulated=is_emulated),
+            local=_Bundling(source, requirements, failures, is_emulated=is_emulated),
             output_type=BundlingOutput.NOT_ARCHIVED,
         ),
     )
