@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from importlib import import_module
+from typing import NoReturn
 
 from localstack.environment import for_tools
 
@@ -16,8 +18,8 @@ COMMANDS = {
     "unit": ("localstack.commands", "unit"),
     "acceptance": ("localstack.commands", "acceptance"),
     "test": ("localstack.commands", "test"),
-    "up": ("localstack.stack", "up_command"),
-    "down": ("localstack.stack", "down_command"),
+    "up": ("localstack.terminal", "up_command"),
+    "down": ("localstack.terminal", "down_command"),
     "demo": ("localstack.demo", "main"),
 }
 
@@ -35,7 +37,14 @@ def main(arguments: list[str]) -> int:
     return result
 
 
+def end_orderly(_number: int, _frame: object) -> NoReturn:
+    """As Ctrl-C does: whoever started something gets to stop it."""
+    raise KeyboardInterrupt
+
+
 if __name__ == "__main__":
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end_orderly)
     try:
         sys.exit(main(sys.argv[1:]))
     except KeyboardInterrupt:

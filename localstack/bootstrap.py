@@ -22,7 +22,7 @@ from localstack.toolchain.node import ensure_cdk, ensure_node, node_environment 
 from localstack.toolchain.packages import ensure_packages, prefetch_bundles  # noqa: E402
 from localstack.toolchain.paths import LOCAL, ROOT, VENV_PYTHON  # noqa: E402
 from localstack.toolchain.problem import SetupProblem  # noqa: E402
-from localstack.toolchain.uv import ensure_uv, with_directory_first  # noqa: E402
+from localstack.toolchain.uv import ensure_uv  # noqa: E402
 from localstack.toolchain.uv_settings import uv_environment  # noqa: E402
 
 WITHOUT_CDK = ("check", "format", "unit", "down")
@@ -66,10 +66,10 @@ def set_up(command: str) -> dict[str, str]:
     with one_at_a_time():
         uv = ensure_uv(environ)
         ensure_packages(uv, environ)
-        environ = with_directory_first(environ, uv.parent)
+        environ["CARILLON_UV"] = str(uv)
         if command not in WITHOUT_CDK:
             node = ensure_node(environ)
-            environ = with_directory_first(node_environment(environ), node.parent)
+            environ = node_environment(environ)
             ensure_cdk(node, environ)
         if command in WITH_BUNDLES:
             prefetch_bundles(uv, environ)

@@ -7,8 +7,9 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from localstack import cdk
 from localstack.environment import for_tools
-from localstack.toolchain.paths import CDK, INFRA, ROOT
+from localstack.toolchain.paths import INFRA, LOCAL, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,11 +51,11 @@ def test(arguments: Sequence[str]) -> int:
 
 def synth(arguments: Sequence[str]) -> int:
     """The templates as they would be deployed to AWS; needs neither credentials nor a network."""
-    command = ["node", str(CDK), "synth", "--quiet", "--no-notices", "--no-version-reporting", *arguments]
-    done = _run(*command, cwd=str(INFRA))
-    if done == 0:
+    environ = cdk.environ(home=LOCAL / "cdk")
+    done = subprocess.run(cdk.command("synth", "--quiet", *arguments), cwd=INFRA, env=environ, check=False)
+    if done.returncode == 0:
         print(f"templates: {INFRA.relative_to(ROOT)}/cdk.out", flush=True)
-    return done
+    return done.returncode
 
 
 def _pytest(*arguments: str) -> int:
@@ -65,8 +66,5 @@ def _pytest(*arguments: str) -> int:
 
 
 def _python(module: str, *arguments: str) -> int:
-    return _run(sys.executable, "-P", "-m", module, *arguments, cwd=str(ROOT))
-
-
-def _run(*command: str, cwd: str) -> int:
-    return subprocess.run(command, cwd=cwd, env=for_tools(os.environ), check=False).returncode
+    command = [sys.executable, "-P", "-m", module, *arguments]
+    return subprocess.run(command, cwd=ROOT, env=for_tools(os.environ), check=False).returncode

@@ -53,11 +53,11 @@ def wait_until_ready(process: Running, workspace: Workspace, port: int) -> None:
     """
     endpoint = endpoint_of(port)
     processes.wait_until(
-        lambda: is_healthy(endpoint) or not process.is_alive(),
+        lambda: not process.is_alive() or is_healthy(endpoint),
         timeout_seconds=READY_SECONDS,
     )
-    # Asked last: what answered at that address may be somebody else, when ours could not have the port.
-    if not is_healthy(endpoint) or not process.is_alive():
+    # Both are asked: whoever answers there may be somebody else, when ours could not have the port.
+    if not (process.is_alive() and is_healthy(endpoint)):
         raise EmulatorFailed(f"the emulator did not come up on {endpoint}:\n{tail(workspace)}")
 
 
@@ -126,7 +126,7 @@ def _answers(url: str) -> bool:
     # A proxy of the caller's has no say about loopback.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(url, timeout=2) as answer:
+        with opener.open(url, timeout=1) as answer:
             return bool(answer.status == 200)  # noqa: PLR2004 - HTTP's own number
     except (urllib.error.URLError, OSError):
         return False

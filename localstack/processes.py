@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 POLL_SECONDS = 0.02
+FINISH_GRACE_SECONDS = 5.0
 # Ended and waited for, but not collected by its parent yet.
 ZOMBIE = "Z"
 
@@ -66,6 +67,19 @@ def start(
         )
     _children[child.pid] = child
     return Running(name, child.pid, start_of(child.pid) or "ended at once")
+
+
+def finish(process: Running, *, timeout_seconds: float) -> int | None:
+    """Waits for a process that this one started; its exit code, or None if it had to be ended.
+
+    It is ended, too, when the wait is broken off, as by Ctrl-C.
+    """
+    try:
+        ended = wait_until(lambda: process.exit_code() is not None, timeout_seconds=timeout_seconds)
+        return process.exit_code() if ended else None
+    finally:
+        if process.exit_code() is None:
+            stop([process], grace_seconds=FINISH_GRACE_SECONDS)
 
 
 def stop(processes: Sequence[Running], *, grace_seconds: float) -> list[Running]:

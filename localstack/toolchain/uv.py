@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import platform
 import re
 import shutil
@@ -107,7 +106,3 @@ def _binary_from_pip(environ: Mapping[str, str], before: str) -> bytes:
         f"uv is not installed and could not be fetched: {before}; pip: {last}",
         fix="connect to the network or set PIP_INDEX_URL to an index you reach, then run the command again",
     )
-
-
-def with_directory_first(environ: Mapping[str, str], directory: Path) -> dict[str, str]:
-    return {**environ, "PATH": str(directory) + os.pathsep + environ.get("PATH", os.defpath)}
