@@ -8,6 +8,8 @@ from shared.domain.instants import DAY, HOUR, SECOND
 from shared.domain.timing import ACCEPTED_PAST_MS
 
 JOB_ID = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+#: Of any run_id that Carillon makes, so that nothing else is looked up.
+RUN_ID = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
 MAX_NAME_LENGTH = 200
 MAX_GROUP_LENGTH = 64
 MAX_TAGS = 20

@@ -1,0 +1,27 @@
+"""One log line for each change: who did what to which job. Payload, headers and output never get here."""
+
+from __future__ import annotations
+
+from functions.api.gate import Call
+from shared.domain.job import Job
+from shared.observability.logs import logger_for
+
+_log = logger_for("api")
+
+
+def record(action: str, call: Call, job: Job) -> None:
+    ids = {
+        "action": action,
+        "owner_id": call.caller.owner_id,
+        "by": call.caller.name,
+        "job_id": job.job_id,
+        "generation": job.generation,
+        "revision": job.revision,
+        "request_id": call.request_id,
+    }
+    _log.info(action, extra=ids)
+
+
+def record_fault(error: Exception, request_id: str) -> None:
+    """Carillon's own failure, with its trace."""
+    _log.error("request failed", exc_info=error, extra={"action": "request.fail", "request_id": request_id})

@@ -1,0 +1,49 @@
+"""What the shapes of the API have and this release does not: refused, for what is accepted must take effect.
+
+Each row goes when its feature comes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from functions.api.bodies import pointer_to
+from shared.domain.errors import FieldProblem
+from shared.schema import DEFAULT_LANE
+
+#: The values that already work, by the path of the member.
+AVAILABLE: Final[Mapping[tuple[str, ...], tuple[object, ...]]] = {
+    ("overlap",): ("allow",),
+    ("max_concurrent",): (None,),
+    ("retry", "max_attempts"): (1,),
+    ("retry", "base"): ("PT2S",),
+    ("retry", "factor"): (2.0,),
+    ("retry", "cap"): ("PT1H",),
+    ("retry", "max_age"): ("P1D",),
+    ("retry", "retry_on"): ([],),
+    ("retry", "never_on"): ([],),
+    ("target", "auth"): (None,),
+    ("lane",): (DEFAULT_LANE,),
+}
+
+_TEMPLATE: Final = re.compile(r"\{\{ *(?:slot|run_id|attempt|job_id|fencing_token) *\}\}")
+_TEMPLATED: Final = ("payload", "target")
+
+
+def not_available(document: Mapping[str, Any]) -> Iterator[FieldProblem]:
+    """A problem for each member of a job's document that asks for what is not there yet."""
+    for path, values in AVAILABLE.items():
+        value: Any = document
+        for name in path:
+            value = value.get(name, values[0]) if isinstance(value, Mapping) else values[0]
+        if value not in values:
+            listed = ", ".join(json.dumps(each) for each in values if each is not None) or "nothing"
+            yield FieldProblem(pointer_to(*path), f"not available yet; what works here now: {listed}", values[0])
+    for name in _TEMPLATED:
+        if found := _TEMPLATE.search(json.dumps(document.get(name), ensure_ascii=False)):
+            yield FieldProblem(
+                pointer_to(name), f"templates such as {found.group()} are not available yet; send the value itself"
+            )

@@ -1,0 +1,214 @@
+"""How a job comes to be and changes: pure, so that the same request at the same instant gives the same job again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from functions.api.availability import not_available
+from functions.api.bodies import Document, compact, merge_patch
+from functions.api.documents import definition
+from functions.api.refusals import JobEnded
+from functions.api.requests import EXAMPLES, CreateJob, MisfireDocument, validated
+from shared.domain.durations import format_duration, parse_duration
+from shared.domain.errors import FieldProblem, InvalidRequest, PayloadTooLarge
+from shared.domain.instants import Instant
+from shared.domain.job import Job, JobState, RetryPolicy, next_generation
+from shared.domain.limits import MAX_KEEP_AFTER_COMPLETION_MS, MAX_PAYLOAD_BYTES, MAX_TIMEOUT_MS, MIN_TIMEOUT_MS
+from shared.domain.schedules import ONE_TIME_MISFIRE, At, Misfire, Schedule, next_slot, parse_schedule
+from shared.domain.targets import parse_target
+
+_KINDS: Final = ("at", "in", "cron", "every")
+#: The scheduler works by these, so a change of one makes a new generation.
+_OF_GENERATION: Final = ("schedule", "state", "misfire", "lane")
+
+
+def build_job(request: CreateJob, *, owner_id: str, job_id: str, by: str, now: Instant) -> Job:
+    """The job that `request` describes, created at `now`.
+
+    Raises:
+        InvalidRequest: with every problem that the parts of the request have.
+        PayloadTooLarge: the payload alone is over its limit.
+    """
+    parts = _parts_of(request, CreateJob.model_fields, now)
+    parts.setdefault("misfire", _misfire_of(request.misfire, parts["schedule"]))
+    return Job(
+        owner_id=owner_id,
+        job_id=job_id,
+        generation=now,
+        from_at=now,
+        created_at=now,
+        updated_at=now,
+        created_by=by,
+        updated_by=by,
+        **parts,
+    )
+
+
+def read_schedule(document: Document, now: Instant) -> Schedule:
+    """The member `schedule` of a request. Raises InvalidRequest."""
+    try:
+        return parse_schedule(document, now=now)
+    except InvalidRequest as error:
+        raise _under("schedule", error) from error
+
+
+def patched(job: Job, patch: Document, *, by: str, now: Instant) -> Job:
+    """The job after a merge patch; members that the patch does not name are kept and not looked at again.
+
+    A schedule or target of another kind replaces the old one as a whole. Raises as `build_job`, and JobEnded.
+    """
+    _check_not_ended(job)
+    request = validated(CreateJob, merge_patch(_base_of(job, patch), patch))
+    if request.job_id != job.job_id:
+        raise InvalidRequest(FieldProblem("#/job_id", "the id of a job never changes", job.job_id))
+    parts = _parts_of(request, patch, now)
+    schedule = parts.get("schedule", job.schedule)
+    if "misfire" in patch:
+        parts["misfire"] = _misfire_of(request.misfire, schedule)
+    elif job.misfire == _default_misfire(job.schedule):
+        parts["misfire"] = _default_misfire(schedule)
+    return _changed(job, parts, by=by, now=now)
+
+
+def with_state(job: Job, state: JobState, *, by: str, now: Instant) -> Job:
+    """Paused, or active again from now on without what was missed. The same job when it is so already."""
+    _check_not_ended(job)
+    return _changed(job, {"state": state}, by=by, now=now)
+
+
+def _changed(job: Job, parts: dict[str, Any], *, by: str, now: Instant) -> Job:
+    after = replace(job, **parts)
+    if after == job:
+        return job
+    after = replace(after, revision=job.revision + 1, updated_at=now, updated_by=by)
+    if all(getattr(after, name) == getattr(job, name) for name in _OF_GENERATION):
+        return after
+    after = replace(after, generation=next_generation(job.generation, now), from_at=now)
+    is_resumed = job.state is JobState.PAUSED and after.state is JobState.ACTIVE
+    if is_resumed and after.schedule == job.schedule and next_slot(after.schedule, Instant(now - 1)) is None:
+        # Its time passed while it was paused; active, a one-time job would fire late.
+        expires_at = Instant(now + after.keep_after_completion_ms)
+        return replace(after, state=JobState.COMPLETED, expires_at=expires_at)
+    return after
+
+
+def _check_not_ended(job: Job) -> None:
+    if job.state.has_ended:
+        raise JobEnded(job.job_id, job.state)
+
+
+def _base_of(job: Job, patch: Mapping[str, Any]) -> Document:
+    """The definition that the patch is merged into, less what a change of kind makes void."""
+    base = definition(job)
+    schedule = patch.get("schedule")
+    if isinstance(schedule, dict):
+        kinds = [kind for kind in _KINDS if schedule.get(kind) is not None]
+        if kinds and kinds[0] not in base["schedule"]:
+            base["schedule"] = {}
+    target = patch.get("target")
+    if isinstance(target, dict) and target.get("type", job.target["type"]) != job.target["type"]:
+        base["target"] = {}
+    return base
+
+
+def _parts_of(request: CreateJob, names: Collection[str], now: Instant) -> dict[str, Any]:
+    """The fields of a job that the named members of the request set, but for `misfire`, which needs the schedule."""
+    problems = list(not_available(request.model_dump()))
+    parts: dict[str, Any] = {}
+    for name, read in _READERS.items():
+        if name not in names:
+            continue
+        try:
+            parts |= read(request, now)
+        except PayloadTooLarge:
+            raise
+        except InvalidRequest as error:
+            problems += error.problems
+    if "misfire" in names:
+        problems += _problems_of_misfire(request.misfire)
+    if problems:
+        raise InvalidRequest(_without_repeats(problems))
+    return parts
+
+
+def _read_target(request: CreateJob, _: Instant) -> dict[str, Any]:
+    try:
+        return {"target": parse_target({name: value for name, value in request.target.items() if name != "auth"})}
+    except InvalidRequest as error:
+        raise _under("target", error) from error
+
+
+def _read_payload(request: CreateJob, _: Instant) -> dict[str, Any]:
+    size = len(compact(request.payload).encode())
+    if size > MAX_PAYLOAD_BYTES:
+        detail = f"the payload has {size} bytes as JSON; at most {MAX_PAYLOAD_BYTES} are taken"
+        raise PayloadTooLarge(FieldProblem("#/payload", detail, EXAMPLES["#/payload"]))
+    return {"payload": request.payload}
+
+
+def _read_timeout(request: CreateJob, _: Instant) -> dict[str, Any]:
+    return {"timeout_ms": _duration(request.timeout, "#/timeout", low=MIN_TIMEOUT_MS, high=MAX_TIMEOUT_MS)}
+
+
+def _read_keep(request: CreateJob, _: Instant) -> dict[str, Any]:
+    text, pointer = request.keep_after_completion, "#/keep_after_completion"
+    return {"keep_after_completion_ms": _duration(text, pointer, low=0, high=MAX_KEEP_AFTER_COMPLETION_MS)}
+
+
+_READERS: Final[Mapping[str, Callable[[CreateJob, Instant], dict[str, Any]]]] = {
+    "name": lambda request, _: {"name": request.name},
+    "group": lambda request, _: {"group": request.group},
+    "tags": lambda request, _: {"tags": request.tags},
+    "state": lambda request, _: {"state": JobState(request.state)},
+    "schedule": lambda request, now: {"schedule": read_schedule(request.schedule, now)},
+    "target": _read_target,
+    "payload": _read_payload,
+    "lane": lambda request, _: {"lane": request.lane},
+    "timeout": _read_timeout,
+    "retry": lambda request, _: {"retry": RetryPolicy(max_attempts=request.retry.max_attempts)},
+    "overlap": lambda request, _: {"overlap": request.overlap},
+    "max_concurrent": lambda request, _: {"max_concurrent": request.max_concurrent},
+    "keep_after_completion": _read_keep,
+}
+
+
+def _default_misfire(schedule: Schedule) -> Misfire:
+    return ONE_TIME_MISFIRE if isinstance(schedule, At) else Misfire()
+
+
+def _misfire_of(document: MisfireDocument, schedule: Schedule) -> Misfire:
+    if "grace" not in document.model_fields_set:
+        grace_ms = _default_misfire(schedule).grace_ms
+    else:
+        grace_ms = None if document.grace is None else parse_duration(document.grace, "#/misfire/grace")
+    return Misfire(policy=document.policy, grace_ms=grace_ms, limit=document.limit)
+
+
+def _problems_of_misfire(document: MisfireDocument) -> list[FieldProblem]:
+    try:
+        parse_duration(document.grace or "PT0S", "#/misfire/grace")
+    except InvalidRequest as error:
+        return error.problems
+    return []
+
+
+def _duration(text: str, pointer: str, *, low: int, high: int) -> int:
+    duration_ms = parse_duration(text, pointer)
+    if not low <= duration_ms <= high:
+        detail = f"{text} is not between {format_duration(low)} and {format_duration(high)}"
+        raise InvalidRequest(FieldProblem(pointer, detail, EXAMPLES[pointer]))
+    return duration_ms
+
+
+def _under(parent: str, error: InvalidRequest) -> InvalidRequest:
+    """The problems of a part, seen from the whole; one without an example of its own gets that of the part."""
+    problems = [each.under(parent) for each in error.problems]
+    example = EXAMPLES[f"#/{parent}"]
+    return InvalidRequest([each if each.example is not None else replace(each, example=example) for each in problems])
+
+
+def _without_repeats(problems: list[FieldProblem]) -> list[FieldProblem]:
+    """One problem for each member: the first found."""
+    return list({each.pointer: each for each in reversed(problems)}.values())[::-1]

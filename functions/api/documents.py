@@ -1,0 +1,133 @@
+"""Jobs and runs as the API shows them."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any, Final
+
+from functions.api.bodies import Document
+from shared.domain.durations import format_duration
+from shared.domain.instants import Instant, to_rfc3339
+from shared.domain.job import Cancellation, Job, JobState, RetryPolicy
+from shared.domain.run import Attempt, Run, RunError
+from shared.domain.schedules import Misfire, PreviewSlot, slots, to_document
+
+SLOTS_SHOWN: Final = 5
+
+
+def definition(job: Job) -> Document:
+    """What a user can set, in the shape in which it is set: the document that a PATCH merges into."""
+    return {
+        "job_id": job.job_id,
+        "name": job.name,
+        "group": job.group,
+        "tags": dict(job.tags),
+        "state": str(job.state),
+        "schedule": to_document(job.schedule),
+        "target": dict(job.target),
+        "payload": job.payload,
+        "lane": job.lane,
+        "timeout": format_duration(job.timeout_ms),
+        "retry": _retry(job.retry),
+        "overlap": job.overlap,
+        "max_concurrent": job.max_concurrent,
+        "misfire": _misfire(job.misfire),
+        "keep_after_completion": format_duration(job.keep_after_completion_ms),
+    }
+
+
+def job_document(job: Job, *, now: Instant, last_run: Run | None) -> Document:
+    coming = islice(slots(job.schedule, now), SLOTS_SHOWN) if job.state is JobState.ACTIVE else ()
+    return {
+        **definition(job),
+        "generation": job.generation,
+        "revision": job.revision,
+        "next_slots": [to_rfc3339(slot) for slot in coming],
+        "last_run": None if last_run is None else {"run_id": last_run.run_id, "status": str(last_run.status)},
+        "created_at": to_rfc3339(job.created_at),
+        "created_by": job.created_by,
+        "updated_at": to_rfc3339(job.updated_at),
+        "updated_by": job.updated_by,
+    }
+
+
+def run_document(job_id: str, run: Run) -> Document:
+    document: Document = {
+        "run_id": run.run_id,
+        "job_id": job_id,
+        "kind": str(run.kind),
+        "slot": to_rfc3339(run.slot),
+        "fire_at": to_rfc3339(run.fire_at),
+        "status": str(run.status),
+        "reason": run.reason,
+        "attempt": run.attempt,
+        "fencing_token": run.token,
+        "worker_id": run.worker_id or None,
+        "completion": run.completion,
+        "enqueued_at": _instant(run.enqueued_at),
+        "received_at": _instant(run.received_at),
+        "started_at": _instant(run.started_at),
+        "ended_at": _instant(run.ended_at),
+        "drift_ms": None if run.drift is None else dict(run.drift),
+        "output": run.output,
+        "error": _error(run.error),
+        "progress": run.progress,
+        "attempts": [_attempt(each) for each in run.attempts],
+    }
+    if run.gap is not None:
+        first, last = to_rfc3339(run.gap.first), to_rfc3339(run.gap.last)
+        document["gap"] = {"first": first, "last": last, "count": run.gap.count}
+    return document
+
+
+def cancellation_document(cancellation: Cancellation) -> Document:
+    return {"outcome": str(cancellation.outcome), "run_ids": list(cancellation.run_ids)}
+
+
+def preview_document(line: PreviewSlot) -> Document:
+    return {
+        "slot": to_rfc3339(line.slot),
+        "local": line.local,
+        "fires": line.fires,
+        "latest_fire_at": to_rfc3339(line.latest_fire_at),
+        "marks": list(line.marks),
+    }
+
+
+def etag_of(job: Job) -> str:
+    return f'"{job.revision}"'
+
+
+def _retry(retry: RetryPolicy) -> Document:
+    return {
+        "max_attempts": retry.max_attempts,
+        "base": format_duration(retry.base_ms),
+        "factor": retry.factor,
+        "cap": format_duration(retry.cap_ms),
+        "max_age": format_duration(retry.max_age_ms),
+        "retry_on": list(retry.retry_on),
+        "never_on": list(retry.never_on),
+    }
+
+
+def _misfire(misfire: Misfire) -> Document:
+    grace = None if misfire.grace_ms is None else format_duration(misfire.grace_ms)
+    return {"policy": misfire.policy, "grace": grace, "limit": misfire.limit}
+
+
+def _attempt(attempt: Attempt) -> Document:
+    return {
+        "attempt": attempt.attempt,
+        "started_at": _instant(attempt.started_at),
+        "ended_at": _instant(attempt.ended_at),
+        "error": _error(attempt.error),
+        "worker_id": attempt.worker_id,
+    }
+
+
+def _error(error: RunError | None) -> dict[str, Any] | None:
+    return None if error is None else {"type": error.type, "message": error.message}
+
+
+def _instant(instant: Instant | None) -> str | None:
+    return None if instant is None else to_rfc3339(instant)

@@ -1,0 +1,165 @@
+"""Writing jobs: read, decide (`changes`), write in one transaction, and read again where another was faster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from functions.api.backend import Backend
+from functions.api.changes import build_job
+from functions.api.documents import etag_of
+from functions.api.gate import Call
+from functions.api.refusals import ChangeContended, JobExists, JobNotFound, PreconditionFailed
+from functions.api.requests import CreateJob
+from functions.api.ulid import RANDOM_BYTES, ulid
+from shared.domain.access import Receipt
+from shared.domain.entry import entry_id_of, entry_of
+from shared.domain.instants import MINUTE, Instant
+from shared.domain.job import Cancellation, CancelOutcome, Job, JobState, cancelled, is_last_slot, recreated
+from shared.domain.keys import EntryKey, job_key
+from shared.domain.limits import JOB_ID
+from shared.domain.sharding import shard_of
+from shared.ports import JobWrite, ReceiptUsed, RevisionConflict
+
+#: How often a change is decided anew because another was faster, before the caller is asked to.
+WRITE_ATTEMPTS = 5
+#: A run may be alive without being in index `alive` when it was claimed this recently (design section 4).
+ALIVE_READ_BACK_MS = 15 * MINUTE
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """`at` is when it was created first: a repeat under the same Idempotency-Key answers as of then."""
+
+    job: Job
+    at: Instant
+    is_repeat: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`is_new` is False when nothing had to be written."""
+
+    job: Job
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JobEditor:
+    backend: Backend
+
+    def job(self, call: Call, job_id: str) -> Job:
+        """Raises JobNotFound, for other owners' jobs and for those past their end too."""
+        job = self._stored(call, job_id) if JOB_ID.fullmatch(job_id) else None
+        if job is None or _has_expired(job, self.backend.clock.now()):
+            raise JobNotFound(job_id)
+        return job
+
+    def create(self, call: Call, request: CreateJob) -> Creation:
+        """Raises JobExists, KeyReused, ChangeContended, or what `build_job` does."""
+        receipt = self._receipt(call)
+        if receipt is not None:
+            return _creation_again(call, request, receipt)
+        now = self.backend.clock.now()
+        job_id = request.job_id or ulid(now, self.backend.randomness.random_bytes(RANDOM_BYTES))
+        built = build_job(request, owner_id=call.caller.owner_id, job_id=job_id, by=call.caller.name, now=now)
+        over = self._stored(call, job_id) if request.job_id else None
+        for _ in range(WRITE_ATTEMPTS):
+            if over is not None and over.state is not JobState.CANCELLED and not _has_expired(over, now):
+                raise JobExists(job_id, over.state)
+            job = built if over is None else recreated(built, over)
+            outcome = self.backend.jobs.write(self._write(call, job, over, now))
+            if isinstance(outcome, ReceiptUsed):
+                return _creation_again(call, request, outcome.receipt)
+            if not isinstance(outcome, RevisionConflict):
+                return Creation(job, now)
+            over = outcome.current
+        raise ChangeContended(job_id)
+
+    def change(self, call: Call, job_id: str, decide: Callable[[Job, Instant], Job]) -> Change:
+        """Write what `decide` makes of the job. Raises JobNotFound, PreconditionFailed, KeyReused, ChangeContended."""
+        if self._receipt(call) is not None:
+            return Change(self.job(call, job_id), is_new=False)
+        for _ in range(WRITE_ATTEMPTS):
+            job = self.job(call, job_id)
+            _check_precondition(call, job)
+            now = self.backend.clock.now()
+            after = decide(job, now)
+            if after == job:
+                return Change(job, is_new=False)
+            outcome = self.backend.jobs.write(self._write(call, after, job, now))
+            if isinstance(outcome, ReceiptUsed):
+                if call.keyed is not None:
+                    call.keyed.check(outcome.receipt)
+                return Change(self.job(call, job_id), is_new=False)
+            if not isinstance(outcome, RevisionConflict):
+                return Change(after, is_new=True)
+        raise ChangeContended(job_id)
+
+    def cancel(self, call: Call, job_id: str) -> tuple[Change, Cancellation]:
+        """Cancel, and only then read what is alive: whatever is not seen then cannot start any more."""
+
+        def decide(job: Job, now: Instant) -> Job:
+            return job if job.state is JobState.CANCELLED else cancelled(job, now=now, by=call.caller.name)
+
+        change = self.change(call, job_id, decide)
+        job = change.job
+        # A stored answer is repeated. There is none when the process that wrote died before it could answer.
+        answered = job.cancellation or self.backend.jobs.record_cancellation(
+            job.job_key, job.generation, self._cancellation(job)
+        )
+        return change, answered
+
+    def _cancellation(self, job: Job) -> Cancellation:
+        alive = self.backend.runs.alive(job.job_key, since=Instant(job.updated_at - ALIVE_READ_BACK_MS))
+        if alive:
+            return Cancellation(CancelOutcome.RUNNING, tuple(sorted(run.run_id for run in alive)))
+        newest = self.backend.runs.list_of_job(job.job_key, limit=1).items
+        # The last run is over, but whoever ended it has not yet turned the job completed.
+        has_ended = bool(newest) and newest[0].status.is_final and is_last_slot(job.schedule, newest[0].slot)
+        return Cancellation(CancelOutcome.ALREADY_ENDED if has_ended else CancelOutcome.CANCELLED_BEFORE_FIRE)
+
+    def _stored(self, call: Call, job_id: str) -> Job | None:
+        return self.backend.jobs.get(job_key(call.caller.owner_id, job_id))
+
+    def _receipt(self, call: Call) -> Receipt | None:
+        """Of this very request. Raises KeyReused."""
+        if call.keyed is None:
+            return None
+        receipt = self.backend.access.receipt(call.keyed.owner_id, call.keyed.idempotency_key)
+        return None if receipt is None else call.keyed.check(receipt)
+
+    def _write(self, call: Call, job: Job, previous: Job | None, now: Instant) -> JobWrite:
+        shard_count = self.backend.shard_count
+        is_new_generation = previous is None or job.generation != previous.generation
+        announce_at = None if previous is None else now
+        old_entry = None
+        if previous is not None and is_new_generation:
+            old_entry = EntryKey(shard_of(previous.job_key, shard_count), entry_id_of(previous))
+        return JobWrite(
+            job=job,
+            previous=previous,
+            put_entry=entry_of(job, shard_count=shard_count, announce_at=announce_at) if is_new_generation else None,
+            remove_entry=old_entry,
+            receipt=None if call.keyed is None else call.keyed.receipt_for(job, now),
+        )
+
+
+def _creation_again(call: Call, request: CreateJob, receipt: Receipt) -> Creation:
+    """The first answer, made again from the same body as of the same instant."""
+    assert call.keyed is not None
+    call.keyed.check(receipt)
+    job = build_job(request, owner_id=receipt.owner_id, job_id=receipt.job_id, by=call.caller.name, now=receipt.at)
+    return Creation(replace(job, generation=receipt.generation, revision=receipt.revision), receipt.at, is_repeat=True)
+
+
+def _check_precondition(call: Call, job: Job) -> None:
+    if call.if_match is None:
+        return
+    named = {tag.strip() for tag in call.if_match.split(",")}
+    if "*" not in named and etag_of(job) not in named:
+        raise PreconditionFailed(job.job_id, job.revision)
+
+
+def _has_expired(job: Job, now: Instant) -> bool:
+    return job.expires_at is not None and now >= job.expires_at

@@ -1,0 +1,60 @@
+"""Idempotency-Key (IETF draft 07): what it did is kept in a receipt, written in one transaction with its effect."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from functions.api.refusals import KeyReused
+from shared.domain.access import Receipt
+from shared.domain.errors import FieldProblem, InvalidRequest
+from shared.domain.instants import Instant
+from shared.domain.job import Job
+from shared.domain.limits import IDEMPOTENCY_KEPT_MS, MAX_IDEMPOTENCY_KEY_LENGTH
+
+_QUOTED = re.compile(r'"(?P<inside>(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"')
+_BARE = re.compile(r"[\x21\x23-\x7e]+")
+_EXAMPLE = "8e03978e-40d5-43e8-bc93-6894a57f9324"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedRequest:
+    """A request under an Idempotency-Key. `fingerprint` tells whether another one is the same request."""
+
+    owner_id: str
+    idempotency_key: str
+    fingerprint: str
+
+    def receipt_for(self, job: Job, at: Instant) -> Receipt:
+        return Receipt(
+            owner_id=self.owner_id,
+            idempotency_key=self.idempotency_key,
+            fingerprint=self.fingerprint,
+            at=at,
+            job_id=job.job_id,
+            generation=job.generation,
+            revision=job.revision,
+            expires_at=Instant(at + IDEMPOTENCY_KEPT_MS),
+        )
+
+    def check(self, receipt: Receipt) -> Receipt:
+        """The receipt of this very request. Raises KeyReused when it is of another."""
+        if receipt.fingerprint != self.fingerprint:
+            raise KeyReused(self.idempotency_key)
+        return receipt
+
+
+def read_idempotency_key(header: str | None) -> str | None:
+    """The key in a header, quoted (as the draft has it) or bare. Raises InvalidRequest."""
+    if header is None:
+        return None
+    text = header.strip()
+    quoted = _QUOTED.fullmatch(text)
+    key = re.sub(r"\\(.)", r"\1", quoted["inside"]) if quoted else text
+    if not key or not (quoted or _BARE.fullmatch(text)):
+        detail = "an Idempotency-Key is visible ASCII, bare or in double quotes"
+        raise InvalidRequest(FieldProblem("#/Idempotency-Key", detail, _EXAMPLE))
+    if len(key) > MAX_IDEMPOTENCY_KEY_LENGTH:
+        detail = f"an Idempotency-Key has at most {MAX_IDEMPOTENCY_KEY_LENGTH} characters, this one has {len(key)}"
+        raise InvalidRequest(FieldProblem("#/Idempotency-Key", detail, _EXAMPLE))
+    return key

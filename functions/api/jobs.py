@@ -1,0 +1,133 @@
+"""Routes of jobs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Annotated, Any, Literal
+
+from aws_lambda_powertools.event_handler import Request
+from aws_lambda_powertools.event_handler.openapi.params import Body, Query
+from pydantic import Field
+
+from functions.api import audit
+from functions.api.backend import Backend
+from functions.api.changes import patched, with_state
+from functions.api.documents import cancellation_document, etag_of, job_document
+from functions.api.editor import Change, JobEditor
+from functions.api.gate import Call, call_of
+from functions.api.requests import CreateJob
+from functions.api.responses import Answer, answer
+from functions.api.routing import JSON_BODY, PATCH_BODY, Route
+from shared.domain.access import Scope
+from shared.domain.errors import FieldProblem, InvalidRequest
+from shared.domain.instants import Instant
+from shared.domain.job import Job, JobState
+from shared.domain.limits import DEFAULT_PAGE, MAX_GROUP_LENGTH, MAX_NAME_LENGTH, MAX_PAGE
+from shared.domain.run import Run
+from shared.ports import JobFilter
+
+Limit = Annotated[int, Query(), Field(ge=1, le=MAX_PAGE)]
+Cursor = Annotated[str | None, Query()]
+
+
+@dataclass(frozen=True, slots=True)
+class JobRoutes:
+    backend: Backend
+    editor: JobEditor
+
+    def routes(self) -> list[Route]:
+        filters = ("state", "group", "tag", "name_prefix", "cursor", "limit")
+        return [
+            Route("POST", "/v1/jobs", self.create, Scope.WRITE, body=JSON_BODY, model=CreateJob),
+            Route("GET", "/v1/jobs", self.list, Scope.READ, query=filters),
+            Route("GET", "/v1/jobs/<job_id>", self.get, Scope.READ),
+            Route("PATCH", "/v1/jobs/<job_id>", self.patch, Scope.WRITE, body=PATCH_BODY),
+            Route("DELETE", "/v1/jobs/<job_id>", self.delete, Scope.WRITE),
+            Route("POST", "/v1/jobs/<job_id>/pause", self.pause, Scope.WRITE),
+            Route("POST", "/v1/jobs/<job_id>/resume", self.resume, Scope.WRITE),
+        ]
+
+    def create(self, body: CreateJob, request: Request) -> Answer:
+        call = call_of(request)
+        creation = self.editor.create(call, body)
+        if not creation.is_repeat:
+            audit.record("job.create", call, creation.job)
+        headers = {"Location": f"/v1/jobs/{creation.job.job_id}", "ETag": etag_of(creation.job)}
+        document = job_document(creation.job, now=creation.at, last_run=None)
+        return answer(document, status=HTTPStatus.CREATED, headers=headers)
+
+    def list(
+        self,
+        *,
+        request: Request,
+        state: Annotated[Literal["active", "paused", "completed", "cancelled"] | None, Query()] = None,
+        group: Annotated[str | None, Query(), Field(max_length=MAX_GROUP_LENGTH)] = None,
+        tag: Annotated[list[str] | None, Query()] = None,
+        name_prefix: Annotated[str | None, Query(), Field(max_length=MAX_NAME_LENGTH)] = None,
+        cursor: Cursor = None,
+        limit: Limit = DEFAULT_PAGE,
+    ) -> Answer:
+        del tag  # Declared for the OpenAPI document; Powertools cuts values at commas.
+        call = call_of(request)
+        only = JobFilter(JobState(state) if state else None, group, _tags_of(call), name_prefix)
+        page = self.backend.jobs.list_of_owner(call.caller.owner_id, only=only, limit=limit, cursor=cursor)
+        now = self.backend.clock.now()
+        items = [job_document(job, now=now, last_run=self._last_run(job)) for job in page.items]
+        return answer({"items": items, "next_cursor": page.cursor})
+
+    def get(self, job_id: str, request: Request) -> Answer:
+        return self._shown(self.editor.job(call_of(request), job_id))
+
+    def patch(self, job_id: str, body: Annotated[dict[str, Any], Body()], request: Request) -> Answer:
+        call = call_of(request)
+
+        def decide(job: Job, now: Instant) -> Job:
+            return patched(job, body, by=call.caller.name, now=now)
+
+        return self._changed("job.update", call, self.editor.change(call, job_id, decide))
+
+    def delete(self, job_id: str, request: Request) -> Answer:
+        call = call_of(request)
+        change, cancellation = self.editor.cancel(call, job_id)
+        if change.is_new:
+            audit.record("job.cancel", call, change.job)
+        return answer(cancellation_document(cancellation))
+
+    def pause(self, job_id: str, request: Request) -> Answer:
+        return self._set_state("job.pause", JobState.PAUSED, job_id, call_of(request))
+
+    def resume(self, job_id: str, request: Request) -> Answer:
+        return self._set_state("job.resume", JobState.ACTIVE, job_id, call_of(request))
+
+    def _set_state(self, action: str, state: JobState, job_id: str, call: Call) -> Answer:
+        def decide(job: Job, now: Instant) -> Job:
+            return with_state(job, state, by=call.caller.name, now=now)
+
+        return self._changed(action, call, self.editor.change(call, job_id, decide))
+
+    def _changed(self, action: str, call: Call, change: Change) -> Answer:
+        if change.is_new:
+            audit.record(action, call, change.job)
+        return self._shown(change.job)
+
+    def _shown(self, job: Job) -> Answer:
+        document = job_document(job, now=self.backend.clock.now(), last_run=self._last_run(job))
+        return answer(document, headers={"ETag": etag_of(job)})
+
+    def _last_run(self, job: Job) -> Run | None:
+        newest = self.backend.runs.list_of_job(job.job_key, limit=1).items
+        return newest[0] if newest else None
+
+
+def _tags_of(call: Call) -> dict[str, str]:
+    """Every `tag=key:value`; a job must have them all."""
+    tags: dict[str, str] = {}
+    for name, text in call.query:
+        if name != "tag":
+            continue
+        key, colon, value = text.partition(":")
+        if not colon or not key:
+            raise InvalidRequest(FieldProblem("#/tag", "a tag to look for is written key:value", "team:finance"))
+        tags[key] = value
+    return tags

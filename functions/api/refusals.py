@@ -1,0 +1,110 @@
+"""What the API refuses, other than bad input (`InvalidRequest`) and broken stores (`StoreError`).
+
+Refused
+  x RouteUnknown · MethodUnknown            nothing here answers that
+  x Unauthenticated · ScopeMissing          who calls, and what the key may do
+  x BodyUnreadable · BodyTooLarge · MediaTypeUnsupported
+  x JobNotFound · RunNotFound               does not exist, or belongs to another owner: nobody can tell
+  x JobExists · JobEnded · ChangeContended  the job is not in a state for it
+  x PreconditionFailed · KeyReused          the request contradicts an earlier one
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from shared.domain.access import Scope
+from shared.domain.errors import CarillonError
+
+
+class Refused(CarillonError):
+    """`detail` is for people; `headers` go with the answer."""
+
+    def __init__(self, detail: str, *, headers: dict[str, str] | None = None) -> None:
+        self.detail = detail
+        self.headers = headers or {}
+        super().__init__(detail)
+
+
+class RouteUnknown(Refused):
+    def __init__(self, path: str) -> None:
+        super().__init__(f"nothing is at {path!r}; every route starts with /v1/ and has no slash at its end")
+
+
+class MethodUnknown(Refused):
+    def __init__(self, method: str, allowed: Iterable[str]) -> None:
+        listed = ", ".join(sorted(allowed))
+        super().__init__(f"{method} is not possible here; use {listed}", headers={"Allow": listed})
+
+
+class Unauthenticated(Refused):
+    """Missing, wrong, revoked and expired keys are answered alike, so that nothing is learned by trying."""
+
+    def __init__(self, *, was_given: bool) -> None:
+        challenge = 'Bearer realm="carillon"' + (', error="invalid_token"' if was_given else "")
+        detail = "this key is not valid" if was_given else "send a key: Authorization: Bearer crl_<key_id>_<secret>"
+        super().__init__(detail, headers={"WWW-Authenticate": challenge})
+
+
+class ScopeMissing(Refused):
+    def __init__(self, needed: Scope, given: Iterable[Scope]) -> None:
+        challenge = f'Bearer realm="carillon", error="insufficient_scope", scope="{needed}"'
+        listed = ", ".join(sorted(given)) or "none"
+        super().__init__(
+            f"this needs a key with scope {needed}; the scopes of this key: {listed}",
+            headers={"WWW-Authenticate": challenge},
+        )
+
+
+class BodyUnreadable(Refused):
+    """No JSON object."""
+
+
+class BodyTooLarge(Refused):
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(f"the body has {size} bytes; at most {limit} are taken")
+
+
+class MediaTypeUnsupported(Refused):
+    def __init__(self, given: str, accepted: Iterable[str]) -> None:
+        listed = ", ".join(accepted)
+        super().__init__(f"a body of type {given!r} is not read here; send Content-Type: {listed}")
+
+
+class JobNotFound(Refused):
+    def __init__(self, job_id: str) -> None:
+        super().__init__(f"there is no job {job_id!r}")
+
+
+class RunNotFound(Refused):
+    def __init__(self, job_id: str, run_id: str) -> None:
+        super().__init__(f"job {job_id!r} has no run {run_id!r}")
+
+
+class JobExists(Refused):
+    def __init__(self, job_id: str, state: str) -> None:
+        super().__init__(f"a job {job_id!r} exists and is {state}; change it with PATCH, or DELETE it first")
+
+
+class JobEnded(Refused):
+    def __init__(self, job_id: str, state: str) -> None:
+        super().__init__(f"job {job_id!r} is {state} and changes no more; DELETE it, then create it again")
+
+
+class ChangeContended(Refused):
+    def __init__(self, job_id: str) -> None:
+        super().__init__(f"job {job_id!r} is being changed by others at this moment; read it again, then repeat")
+
+
+class PreconditionFailed(Refused):
+    def __init__(self, job_id: str, revision: int) -> None:
+        super().__init__(
+            f'job {job_id!r} is at revision "{revision}", which If-Match does not name; read it again, then repeat'
+        )
+
+
+class KeyReused(Refused):
+    def __init__(self, idempotency_key: str) -> None:
+        super().__init__(
+            f"Idempotency-Key {idempotency_key!r} was used for another request in the last 24 hours; use a new one"
+        )

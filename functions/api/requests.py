@@ -1,0 +1,178 @@
+"""What a request may hold. Unknown members are refused, and no value is turned into another type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Annotated, Any, Final, Literal, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
+
+from functions.api.bodies import Document, pointer_to
+from shared.domain.errors import FieldProblem, InvalidRequest
+from shared.domain.limits import (
+    JOB_ID,
+    MAX_CATCH_UP,
+    MAX_GROUP_LENGTH,
+    MAX_NAME_LENGTH,
+    MAX_PREVIEW,
+    MAX_TAG_KEY_LENGTH,
+    MAX_TAG_VALUE_LENGTH,
+    MAX_TAGS,
+    UNSENDABLE,
+)
+from shared.domain.targets import EXAMPLE_TARGET
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def _sendable(text: str) -> str:
+    if found := UNSENDABLE.search(text):
+        detail = f"the character {found.group()!a} at position {found.start()} cannot be sent through SQS"
+        raise PydanticCustomError("unsendable", "{detail}", {"detail": detail})
+    return text
+
+
+def _job_id(text: str) -> str:
+    if not JOB_ID.fullmatch(text):
+        detail = "a job_id has 1 to 64 characters out of A-Z a-z 0-9 _ and -"
+        raise PydanticCustomError("job_id", "{detail}", {"detail": detail})
+    return text
+
+
+Name = Annotated[str, Field(max_length=MAX_NAME_LENGTH), AfterValidator(_sendable)]
+Group = Annotated[str, Field(max_length=MAX_GROUP_LENGTH), AfterValidator(_sendable)]
+TagKey = Annotated[str, Field(min_length=1, max_length=MAX_TAG_KEY_LENGTH), AfterValidator(_sendable)]
+TagValue = Annotated[str, Field(max_length=MAX_TAG_VALUE_LENGTH), AfterValidator(_sendable)]
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class RetryDocument(Strict):
+    max_attempts: int = 1
+    base: str = "PT2S"
+    factor: float = 2.0
+    cap: str = "PT1H"
+    max_age: str = "P1D"
+    retry_on: list[str] = []
+    never_on: list[str] = []
+
+
+class MisfireDocument(Strict):
+    """A grace of null is for ever; left out, it is a minute, and for ever for a one-time job."""
+
+    policy: Literal["fire_once", "fire_all", "skip"] = "fire_once"
+    grace: str | None = None
+    limit: int = Field(default=10, ge=1, le=MAX_CATCH_UP)
+
+
+class CreateJob(Strict):
+    """`schedule` and `target` are read by the domain, which knows their rules."""
+
+    job_id: Annotated[str, AfterValidator(_job_id)] | None = None
+    name: Name = ""
+    group: Group = ""
+    tags: Annotated[dict[TagKey, TagValue], Field(max_length=MAX_TAGS)] = {}
+    state: Literal["active", "paused"] = "active"
+    schedule: dict[str, Any]
+    target: dict[str, Any]
+    payload: Any = None
+    lane: str = "default"
+    timeout: str = "PT60S"
+    retry: RetryDocument = RetryDocument()
+    overlap: Literal["allow", "skip", "buffer_one", "cancel_other"] = "allow"
+    max_concurrent: int | None = None
+    misfire: MisfireDocument = MisfireDocument()
+    keep_after_completion: str = "P7D"
+
+
+class PreviewSchedule(Strict):
+    """`after` is exclusive, and now when it is left out."""
+
+    schedule: dict[str, Any]
+    count: int = Field(default=10, ge=1, le=MAX_PREVIEW)
+    after: str | None = None
+
+
+#: What an answer shows and a request cannot set.
+READ_ONLY: Final = frozenset({
+    "generation", "revision", "next_slots", "last_run", "created_at", "created_by", "updated_at", "updated_by",
+})  # fmt: skip
+
+EXAMPLE_SCHEDULE: Final = {"cron": "30 2 * * MON-FRI", "timezone": "Europe/Berlin"}
+#: A value that would be accepted, by pointer.
+EXAMPLES: Final[Mapping[str, object]] = {
+    "#": {"schedule": EXAMPLE_SCHEDULE, "target": EXAMPLE_TARGET},
+    "#/job_id": "nightly-report",
+    "#/name": "Nightly report",
+    "#/group": "billing",
+    "#/tags": {"team": "finance"},
+    "#/state": "active",
+    "#/schedule": EXAMPLE_SCHEDULE,
+    "#/target": EXAMPLE_TARGET,
+    "#/payload": {"report": "daily"},
+    "#/lane": "default",
+    "#/timeout": "PT60S",
+    "#/retry": {"max_attempts": 1},
+    "#/retry/max_attempts": 1,
+    "#/overlap": "allow",
+    "#/max_concurrent": None,
+    "#/misfire": {"policy": "fire_once", "grace": "PT60S"},
+    "#/misfire/policy": "fire_once",
+    "#/misfire/grace": "PT60S",
+    "#/misfire/limit": 10,
+    "#/keep_after_completion": "P7D",
+    "#/count": 10,
+    "#/after": "2026-11-27T01:30:00.000Z",
+    "#/limit": 50,
+    "#/tag": "team:finance",
+}
+
+
+def validated(model: type[M], document: Document) -> M:
+    """Raises InvalidRequest with every problem of the document."""
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        raise InvalidRequest(problems_of(error.errors(include_url=False), model)) from error
+
+
+def problems_of(errors: Sequence[Any], model: type[BaseModel] | None = None) -> list[FieldProblem]:
+    """Pydantic's errors as ours; `model` is the one that the names of the top level belong to."""
+    return [_problem_of(error, model) for error in errors]
+
+
+def _problem_of(error: Mapping[str, Any], model: type[BaseModel] | None) -> FieldProblem:
+    path = [part for part in error["loc"] if part != "[key]"]
+    pointer = pointer_to(*path)
+    parent = pointer_to(*path[:-1])
+    if error["type"] == "extra_forbidden":
+        return FieldProblem(pointer, _unknown_member(path, model), EXAMPLES.get(parent))
+    example = EXAMPLES.get(pointer, EXAMPLES.get(pointer_to(*path[:1])) if len(path) == 1 else None)
+    if error["type"] == "missing":
+        return FieldProblem(pointer, f"{path[-1] if path else 'the body'} is missing", example)
+    if "[key]" in error["loc"] or (example is None and path[:1] == ["tags"]):
+        example = "finance"
+    message = str(error.get("ctx", {}).get("detail") or error["msg"])
+    return FieldProblem(pointer, message[:1].lower() + message[1:], example)
+
+
+def _unknown_member(path: list[Any], model: type[BaseModel] | None) -> str:
+    name = str(path[-1])
+    if len(path) == 1 and name in READ_ONLY:
+        return f"{name} is set by Carillon; leave it out"
+    known = _members(path[:-1], model)
+    near = get_close_matches(name, known, n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"unknown; known here: {', '.join(known)}{hint}"
+
+
+def _members(path: list[Any], model: type[BaseModel] | None) -> list[str]:
+    for name in path:
+        found = model.model_fields.get(name) if model else None
+        annotation = found.annotation if found else None
+        model = annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
+    return list(model.model_fields) if model else []

@@ -1,0 +1,127 @@
+"""Every answer of the API: JSON, or a problem by RFC 9457. `KINDS` is the one table from errors to HTTP."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final
+
+from aws_lambda_powertools.event_handler.api_gateway import Response
+
+from functions.api import refusals
+from shared.domain.errors import (
+    FieldProblem,
+    InvalidRequest,
+    OutcomeUnknown,
+    PayloadTooLarge,
+    StoreContended,
+    StoreError,
+    StoreThrottled,
+)
+
+#: Where the README explains each kind of error; `type` of a problem is an anchor in it.
+PROBLEMS_URL: Final = "https://github.com/carillon-scheduler/carillon/blob/main/README.md#errors-"
+RETRY_AFTER_SECONDS: Final = 2
+
+Answer = Response[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    status: HTTPStatus
+    slug: str
+    title: str
+    #: Instead of the exception's own words, which may tell too much.
+    detail: str | None = None
+    is_temporary: bool = False
+
+
+_AGAIN = "nothing was written; repeat the request after a pause"
+_PERHAPS = (
+    "it may have happened or not; repeat the request with the same Idempotency-Key, or read what is there, before "
+    "sending another"
+)
+
+#: The first row whose class fits decides, so narrower classes stand above wider ones.
+KINDS: Final[tuple[tuple[type[Exception], Kind], ...]] = (
+    (PayloadTooLarge, Kind(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "The request is too large")),
+    (InvalidRequest, Kind(HTTPStatus.BAD_REQUEST, "invalid-request", "The request is not valid")),
+    (refusals.BodyUnreadable, Kind(HTTPStatus.BAD_REQUEST, "unreadable-body", "The body is not a JSON object")),
+    (refusals.BodyTooLarge, Kind(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "The request is too large")),
+    (refusals.MediaTypeUnsupported, Kind(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "media-type", "Unknown kind of body")),
+    (refusals.Unauthenticated, Kind(HTTPStatus.UNAUTHORIZED, "unauthenticated", "No valid key")),
+    (refusals.ScopeMissing, Kind(HTTPStatus.FORBIDDEN, "scope-missing", "The key may not do this")),
+    (refusals.RouteUnknown, Kind(HTTPStatus.NOT_FOUND, "unknown-route", "There is no such route")),
+    (refusals.MethodUnknown, Kind(HTTPStatus.METHOD_NOT_ALLOWED, "unknown-method", "The route has no such method")),
+    (refusals.JobNotFound, Kind(HTTPStatus.NOT_FOUND, "job-not-found", "There is no such job")),
+    (refusals.RunNotFound, Kind(HTTPStatus.NOT_FOUND, "run-not-found", "There is no such run")),
+    (refusals.JobExists, Kind(HTTPStatus.CONFLICT, "job-exists", "The job exists")),
+    (refusals.JobEnded, Kind(HTTPStatus.CONFLICT, "job-ended", "The job has ended")),
+    (refusals.ChangeContended, Kind(HTTPStatus.CONFLICT, "contended", "The job is being changed")),
+    (refusals.PreconditionFailed, Kind(HTTPStatus.PRECONDITION_FAILED, "precondition", "The job has changed")),
+    (refusals.KeyReused, Kind(HTTPStatus.UNPROCESSABLE_ENTITY, "key-reused", "The Idempotency-Key was used before")),
+    (StoreThrottled, Kind(HTTPStatus.SERVICE_UNAVAILABLE, "busy", "Too busy at this moment", _AGAIN, True)),
+    (StoreContended, Kind(HTTPStatus.SERVICE_UNAVAILABLE, "busy", "Too busy at this moment", _AGAIN, True)),
+    (
+        OutcomeUnknown,
+        Kind(HTTPStatus.SERVICE_UNAVAILABLE, "outcome-unknown", "The outcome is not known", _PERHAPS, True),
+    ),
+    (
+        Exception,
+        Kind(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "Carillon failed", "the log has more under this instance"),
+    ),
+)
+
+
+def kind_of(error: Exception) -> Kind:
+    return next(kind for fits, kind in KINDS if isinstance(error, fits))
+
+
+def is_fault(error: Exception) -> bool:
+    """Carillon's own fault, which an operator must see, and not the caller's."""
+    return kind_of(error).status >= HTTPStatus.INTERNAL_SERVER_ERROR or isinstance(error, StoreError)
+
+
+def answer(document: object, *, status: HTTPStatus = HTTPStatus.OK, headers: dict[str, str] | None = None) -> Answer:
+    return _response(status, "application/json", document, headers or {})
+
+
+def problem(error: Exception, request_id: str) -> Answer:
+    """The answer that explains `error`."""
+    kind = kind_of(error)
+    document: dict[str, Any] = {
+        "type": PROBLEMS_URL + kind.slug,
+        "title": kind.title,
+        "status": int(kind.status),
+        "detail": kind.detail or _detail_of(error),
+        "instance": request_id,
+    }
+    if isinstance(error, InvalidRequest):
+        document["errors"] = [_problem_document(each) for each in error.problems]
+    headers = dict(error.headers) if isinstance(error, refusals.Refused) else {}
+    if kind.is_temporary:
+        headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    return _response(kind.status, "application/problem+json", document, headers)
+
+
+def _detail_of(error: Exception) -> str:
+    if isinstance(error, InvalidRequest):
+        return "; ".join(each.detail for each in error.problems)
+    return str(error)
+
+
+def _problem_document(found: FieldProblem) -> dict[str, Any]:
+    document: dict[str, Any] = {"pointer": found.pointer, "detail": found.detail}
+    if found.example is not None:
+        document["example"] = found.example
+    return document
+
+
+def _response(status: HTTPStatus, content_type: str, document: object, headers: dict[str, str]) -> Answer:
+    return Response(
+        status_code=int(status),
+        content_type=content_type,
+        body=json.dumps(document, separators=(",", ":")),
+        headers={"Cache-Control": "no-store", **headers},
+    )
