@@ -1,0 +1,61 @@
+"""A scheduler node: holds shards by lease, keeps their next slots in a timing wheel, and hands each fire to a lane.
+
+The protocol
+============
+
+A *shard* is a fixed slice of all jobs. At any moment at most one node *should* fire it: its owner, named in the
+shard's lease in table `fleet` together with an *epoch* that rises at each change of owner and a *watermark* W. Two
+nodes may believe in the same shard for a while. That costs duplicate dispatches, which the worker's claim makes
+harmless; it never costs a slot. So every rule below errs towards firing twice.
+
+States of a shard, and who moves them::
+
+    ownerless --take--> owned (epoch + 1) --disown--> ownerless        the owner, when it drains
+                          |  ^
+                          |  +--take (epoch + 1)--- another node        dead owner: at once; live one: for balance,
+                          +--lose: the owner reads another epoch        after the taker has loaded the shard
+
+States of a slot, and who moves them::
+
+    planned --tick--> unsettled --accepted by SQS, or its row written--> settled      the owner
+       (in the wheel)    (in flight)                                      (W may pass it)
+
+Trust. A node beats every second and trusts its leases until *the start of its last successful beat + 3 s*, by its own
+monotonic clock. Peers call it dead after 4 s of silence, counted only across their own successful reads. So it stops
+before they start. Trust that lapsed comes back only after the epochs were read again: others may own the shards then.
+
+The watermark. Everything with fire_at <= W is settled. W is raised after the fact, conditional on owner and epoch, to
+just before the oldest unsettled fire_at, and never beyond what the wheel was drained to or what was read from the table
+(the horizon of the last complete load). A slot is settled only by SQS's word for that very message, or by its row.
+
+Taking over. The entries are loaded from the beginning of time. A single fire exists, so it is unsettled: dispatch it. A
+recurring entry starts behind W, or, when it is *fresh*, at its own `next_at`: W may have passed before the entry was
+visible, since the API is slower than the wheel. `fresh` is cleared only after a checkpoint that covers what it fired.
+
+Learning of changes. The API never speaks to a node. It writes an entry (for every change of an existing job with
+`next_at = now`, as a tombstone when nothing is left to fire), and sweeps find it: each looks back MARGIN further than
+the start of the last complete one, which is more than the slowest write with the worst clock can lag.
+
+No write per fire. A recurring entry stays in memory and its row untouched while its next slot is within 6 h; W alone
+remembers. Further away, `next_at` is moved, only when no earlier slot of the entry is unsettled, and only if the entry
+still exists. Neither a move nor a delete needs the epoch: an accepted slot is a fact, whoever reports it.
+
+What happens when
+=================
+
+=============================================  ========================================================================
+the owner dies                                 silent for 4 s, taken at once, loaded, late slots fire from W on
+... between SQS's answer and the checkpoint    fired again by the next owner: a duplicate, dropped at the claim
+the owner is paused, and wakes                 its trust has lapsed: it dispatches nothing until it read the epochs, and
+                                               its checkpoint is refused
+the answer of SendMessageBatch is lost         unsettled: sent again
+SQS refuses a message for good                 a FAILED row settles the slot, so that it cannot pin W
+the table cannot be reached                    no beat, so no dispatch after 3 s; when it is back nobody looks dead
+a checkpoint's answer is lost                  asked again, with the same or a later W
+a take's answer is lost                        the next plan reads the lease as its own epoch it does not hold, and
+                                               takes it again
+an API write commits late                      within MARGIN: a sweep still looks there
+two nodes take one shard                       conditional on the epoch: one of them
+the brake is on                                nobody ticks; when it is off, the misfire policy decides what still fires
+=============================================  ========================================================================
+"""

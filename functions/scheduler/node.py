@@ -102,7 +102,8 @@ class Node:
         if self._is_skewed or self.settings.node_id not in snapshot.nodes:
             return
         dead = {node_id for node_id in snapshot.nodes if self._observer.is_dead(node_id)} - {self.settings.node_id}
-        planned = plan(snapshot, me=self.settings.node_id, dead=dead, shard_count=self.settings.shard_count)
+        me, shard_count = self.settings.node_id, self.settings.shard_count
+        planned = plan(snapshot, me=me, holding=self.shards.keys(), dead=dead, shard_count=shard_count)
         for seen in planned.orphans:
             self._take(Shard(seen, self.settings.timing, self.ports.clock.now()))
         if planned.balance is not None:

@@ -21,11 +21,19 @@ class Plan:
     balance: Lease | None = None
 
 
-def plan(snapshot: FleetSnapshot, *, me: str, dead: Collection[str], shard_count: int) -> Plan:
-    """What node `me` should take now. `dead` are the nodes it judges dead; a node without a row has left."""
+def plan(
+    snapshot: FleetSnapshot, *, me: str, holding: Collection[int], dead: Collection[str], shard_count: int
+) -> Plan:
+    """What node `me`, which holds the shards `holding`, should take now.
+
+    `dead` are the nodes it judges dead; a node without a row has left. A shard that is its own in the table but not in
+    its memory (the answer of a take was lost) is an orphan too.
+    """
     alive = {node_id for node_id in snapshot.nodes if node_id not in dead} | {me}
     leases = [snapshot.lease(shard) for shard in range(shard_count)]
-    orphans = tuple(lease for lease in leases if lease.owner not in alive)
+    orphans = tuple(
+        lease for lease in leases if lease.owner not in alive or (lease.owner == me and lease.shard not in holding)
+    )
     held = Counter(lease.owner for lease in leases if lease.owner is not None and lease.owner in alive)
     if orphans or held[me] >= _share(me, alive, shard_count):
         return Plan(orphans)

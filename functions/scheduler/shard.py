@@ -93,7 +93,7 @@ class Shard:
     # Reading ---------------------------------------------------------------------------------------------------------
 
     def begin_read(self) -> list[str]:
-        """Before a load or sweep reads: these left memory, and the table knows it, so what is read now has them right."""
+        """Before a load or sweep reads: these left memory, and the table knows it, so what it reads has them right."""
         return [each for each in self._gone if each not in self.to_delete and each not in self.to_move]
 
     def end_load(self, gone: list[str], *, started_at: Instant, until: Instant) -> None:
@@ -179,7 +179,7 @@ class Shard:
     # Firing ----------------------------------------------------------------------------------------------------------
 
     def expire(self, now: Instant, *, limit: int) -> list[Due]:
-        """The slots whose dispatch is due (fire_at - lead <= now), unsettled from here on; of at most `limit` timers."""
+        """The slots whose dispatch is due (fire_at - lead <= now), unsettled from here on; at most `limit` timers."""
         dues: list[Due] = []
         while limit > 0:
             popped = self._wheel.expire(now, limit=limit)

@@ -63,7 +63,7 @@ class World:
         self.nodes.append(node)
         return node
 
-    # What the API would do. ---------------------------------------------------------------------------------------------
+    # What the API would do.
 
     def create(self, job_id: str, misfire: Misfire | None = None, **schedule: Any) -> Job:
         now = self.now
@@ -105,7 +105,7 @@ class World:
     def cancel(self, job: Job) -> Job:
         return self.change(job, cancelled(job, now=self.now, by="test"))
 
-    # Time. --------------------------------------------------------------------------------------------------------------
+    # Time.
 
     def step(self, node: Node) -> None:
         """One turn of all loops of a node, each at its interval."""

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from shared.domain.entry import entry_of, first_unsettled
+from shared.domain.instants import HOUR, SECOND, Instant, to_rfc3339
+from shared.domain.job import Job, JobState, may_run
+from shared.domain.keys import run_id_of
+from shared.domain.schedules import fire_at, parse_schedule, slots
+
+NOW = Instant(1_795_737_600_000)
+
+
+def job(**schedule: Any) -> Job:
+    return Job(
+        owner_id="acme",
+        job_id="x",
+        schedule=parse_schedule(schedule, now=NOW),
+        target={},
+        generation=NOW,
+        from_at=NOW,
+        created_at=NOW,
+        updated_at=NOW,
+        created_by="test",
+        updated_by="test",
+    )
+
+
+def at(instant: int) -> str:
+    return to_rfc3339(Instant(instant))
+
+
+def test_a_recurring_entry_waits_fresh_under_its_first_fire() -> None:
+    entry = entry_of(job(every="PT10S", anchor=at(NOW + 3 * SECOND)), shard_count=4)
+    assert (entry.next_at, entry.fresh, entry.is_single, entry.is_tombstone) == (NOW + 3 * SECOND, True, False, False)
+    assert entry.entry_id == f"acme/x#{NOW}"
+
+
+def test_a_one_time_entry_is_a_single_fire_even_a_little_in_the_past() -> None:
+    entry = entry_of(job(at=at(NOW - 30 * SECOND)), shard_count=4)
+    assert (entry.run_id, entry.slot, entry.next_at) == (run_id_of(entry.slot or NOW), NOW - 30_000, NOW - 30_000)
+    assert first_unsettled(entry, NOW) == NOW - 30 * SECOND
+
+
+def test_a_changed_job_announces_itself_now() -> None:
+    entry = entry_of(job(every="PT1H"), shard_count=4, announce_at=NOW)
+    assert entry.next_at == NOW
+    assert entry_of(job(at=at(NOW - 30 * SECOND)), shard_count=4, announce_at=NOW).next_at == NOW - 30 * SECOND
+
+
+def test_nothing_left_to_fire_makes_a_tombstone() -> None:
+    assert entry_of(replace(job(every="PT1H"), state=JobState.PAUSED), shard_count=4, announce_at=NOW).is_tombstone
+    exhausted = job(every="PT1H", end_at=at(NOW + 2 * HOUR))
+    assert entry_of(replace(exhausted, from_at=Instant(NOW + 3 * HOUR)), shard_count=4, announce_at=NOW).is_tombstone
+
+
+def test_a_fresh_entry_starts_at_its_own_next_at_whatever_the_watermark() -> None:
+    entry = entry_of(job(every="PT10S", anchor=at(NOW)), shard_count=4)
+    assert first_unsettled(entry, Instant(NOW + 1_000_000)) == NOW
+
+
+def test_a_settled_entry_starts_behind_the_watermark() -> None:
+    entry = replace(entry_of(job(every="PT10S", anchor=at(NOW)), shard_count=4), fresh=False)
+    assert first_unsettled(entry, Instant(NOW + 20_000)) == NOW + 30_000
+    assert first_unsettled(entry, Instant(NOW + 19_999)) == NOW + 20_000
+
+
+def test_a_moved_entry_starts_at_next_at_when_the_watermark_is_older() -> None:
+    entry = replace(
+        entry_of(job(every="PT10S", anchor=at(NOW)), shard_count=4), fresh=False, next_at=Instant(NOW + 50_000)
+    )
+    assert first_unsettled(entry, NOW) == NOW + 50_000
+
+
+def test_a_slot_before_the_watermark_that_fires_behind_it_is_not_lost() -> None:
+    """Enumerated from the watermark alone, a slot whose jitter carries it over the watermark would be skipped."""
+    jittered = job(every="PT60S", anchor=at(NOW), window="PT50S")
+    entry = replace(entry_of(jittered, shard_count=4), fresh=False)
+    for slot in (next(slots(jittered.schedule, Instant(NOW + 60_000 * k))) for k in range(50)):
+        fires_at = fire_at(jittered.schedule, "acme/x", slot)
+        assert first_unsettled(entry, Instant(fires_at - 1)) == slot
+
+
+def test_the_definition_read_after_the_claim_decides_what_may_run() -> None:
+    live = job(every="PT10S", anchor=at(NOW))
+    slot = Instant(NOW + 10_000)
+    assert may_run(live, slot, is_single_fire=False) is None
+    assert may_run(None, slot, is_single_fire=False) == "cancelled"
+    assert may_run(replace(live, state=JobState.CANCELLED), slot, is_single_fire=True) == "cancelled"
+    assert may_run(replace(live, state=JobState.PAUSED), slot, is_single_fire=False) == "paused"
+    assert may_run(live, Instant(slot + 1), is_single_fire=False) == "superseded"
+    assert may_run(live, Instant(slot + 1), is_single_fire=True) is None
+    assert may_run(replace(live, from_at=Instant(slot + 2)), Instant(slot + 1), is_single_fire=False) is None
