@@ -19,25 +19,14 @@ ACCOUNT = "000000000000"
 
 INHERITED = frozenset(
     [
-        "PATH",
-        "HOME",
-        "USER",
-        "LOGNAME",
-        "SHELL",
-        "TERM",
-        "COLUMNS",
-        "LINES",
-        "LANG",
-        "LANGUAGE",
-        "TMPDIR",
-        "CI",
-        "NO_COLOR",
-        "FORCE_COLOR",
-        "SSL_CERT_FILE",
-        "SSL_CERT_DIR",
-    ],
+        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "CI"),
+        *("TERM", "COLUMNS", "LINES", "LANG", "LANGUAGE", "NO_COLOR", "FORCE_COLOR"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR"),
+        # Not all of CARILLON_: the caller may have a table or a queue of a real deployment there.
+        *("CARILLON_UV", "CARILLON_ADOPT", "CARILLON_EMULATOR"),
+    ]
 )
-INHERITED_PREFIXES = ("LC_", "CARILLON_")
+INHERITED_PREFIXES = ("LC_",)
 # Bundling installs Python packages, and uv finds its index, its cache and its certificates in these.
 INHERITED_BY_TOOLS = ("UV_", "XDG_", "NODE_EXTRA_CA_CERTS")
 

@@ -23,6 +23,7 @@ DANGEROUS = {
     "HTTP_PROXY": "http://proxy:3128",
     "https_proxy": "http://proxy:3128",
     "ALL_PROXY": "socks5://proxy",
+    "CARILLON_JOBS_TABLE": "jobs-of-production",
     "BOTO_CONFIG": "/home/me/.boto",
 }
 LOCAL = "http://127.0.0.1:4566"
