@@ -6,6 +6,7 @@ A bundle is the sources a deployable imports and the packages of its dependency 
 
 from __future__ import annotations
 
+import compileall
 import hashlib
 import os
 import shutil
@@ -14,6 +15,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from py_compile import PycInvalidationMode
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Bump it when the recipe below changes, so that bundles made by the old one are not taken for new.
@@ -34,11 +36,16 @@ class BundlingFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """One deployable: its dependency group, and the paths below the checkout that it imports, less what it does not."""
+    """One deployable: its dependency group, and the paths below the checkout that it imports, less what it does not.
+
+    `aws_services` are the only ones it calls, None for any: the descriptions of all the others are four fifths of a
+    bundle, and every cold start unpacks them.
+    """
 
     group: str
     sources: tuple[str, ...]
     without: tuple[str, ...] = ()
+    aws_services: tuple[str, ...] | None = None
 
     def files(self) -> Iterator[Path]:
         """Every source file, relative to the checkout, in a fixed order."""
@@ -59,6 +66,7 @@ API = Bundle(
     "api",
     sources=("shared", "functions/__init__.py", "functions/api"),
     without=("shared/adapters/memory", "shared/adapters/sqs"),
+    aws_services=("dynamodb",),
 )
 WORKER = Bundle(
     "worker",
@@ -75,7 +83,8 @@ def requirements_of(bundle: Bundle) -> str:
 def digest(bundle: Bundle, requirements: str, *, is_emulated: bool) -> str:
     """Names the outcome of `build`: the same inputs make the same bundle, so that one is not made twice."""
     seen = hashlib.sha256()
-    for part in (RECIPE, *_platform(is_emulated=is_emulated), sys.version if is_emulated else "", requirements):
+    bytecode = sys.version if _has_bytecode(is_emulated=is_emulated) else ""
+    for part in (RECIPE, repr(bundle.aws_services), *_platform(is_emulated=is_emulated), bytecode, requirements):
         seen.update(part.encode() + b"\0")
     for path in bundle.files():
         seen.update(path.as_posix().encode() + b"\0" + (ROOT / path).read_bytes() + b"\0")
@@ -91,9 +100,23 @@ def build(bundle: Bundle, requirements: str, target: Path, *, is_emulated: bool)
     # Command line programs of the packages, and the installer's own lock: nothing that a function imports.
     shutil.rmtree(target / "bin", ignore_errors=True)
     (target / ".lock").unlink(missing_ok=True)
+    if bundle.aws_services is not None:
+        _keep_services(target / "botocore" / "data", bundle.aws_services)
     for path in bundle.files():
         (target / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / path, target / path)
+    if _has_bytecode(is_emulated=is_emulated):
+        _compile(target)
+
+
+def _keep_services(descriptions: Path, services: tuple[str, ...]) -> None:
+    missing = [service for service in services if not (descriptions / service).is_dir()]
+    if missing:
+        raise BundlingFailed(f"botocore describes no service {', '.join(missing)} in {descriptions}")
+    for service in descriptions.iterdir():
+        # Plain files beside them, such as the endpoints, are of no single service.
+        if service.is_dir() and service.name not in services:
+            shutil.rmtree(service)
 
 
 def find_uv(environ: Mapping[str, str]) -> str:
@@ -110,6 +133,18 @@ def find_uv(environ: Mapping[str, str]) -> str:
 
 def _platform(*, is_emulated: bool) -> tuple[str, ...]:
     return _FOR_HERE if is_emulated else _FOR_AWS
+
+
+def _has_bytecode(*, is_emulated: bool) -> bool:
+    """Bytecode more than halves a cold start, and only the Python that will run it can make it."""
+    return is_emulated or "{}.{}".format(*sys.version_info) == AWS_PYTHON
+
+
+def _compile(target: Path) -> None:
+    # By hash, for the archive does not keep the times of files; unchecked, for nobody edits a deployed function.
+    compiled = compileall.compile_dir(target, quiet=2, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
+    if not compiled:
+        raise BundlingFailed(f"some file in {target} is not Python")
 
 
 def _install(*arguments: str) -> None:
