@@ -59,3 +59,8 @@ def required(environment: Mapping[str, str], variable: str) -> str:
 
 def shard_count(environment: Mapping[str, str]) -> int:
     return int(environment.get("CARILLON_SHARD_COUNT", DEFAULT_SHARD_COUNT))
+
+
+def version(environment: Mapping[str, str]) -> str:
+    """Which release this process is; what `/v1/health` and the rows of nodes tell."""
+    return environment.get("CARILLON_VERSION", "unreleased")

@@ -9,6 +9,7 @@ import pytest
 
 from localstack import endpoints
 from localstack.client import Client
+from localstack.keys import issue_demo_key
 from localstack.stack import Stack
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
@@ -94,8 +95,6 @@ def test_a_revoked_key_is_a_401(stack: Stack) -> None:
 
 
 def another_key(stack: Stack) -> tuple[str, str]:
-    from localstack.keys import issue_demo_key
-
     text = issue_demo_key(stack.endpoint, stack.outputs)
     return text.split("_")[1], text
 

@@ -1,0 +1,169 @@
+"""The levels put together; the package's docstring explains them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from functions.scheduler.wheel.level import NEVER, Level
+
+#: Timers that one `expire` moves to a finer level: about 1 ms of work. More than it hands out by default, so that moving
+#: does not fall behind; too few to be felt as a stall.
+MOVES: Final = 2_000
+
+# Depth of a level: single milliseconds, ticks, and three coarse ones, of which the last takes all that is further away.
+_INSTANTS: Final = 0
+_TICKS: Final = 1
+_COARSE: Final = 2
+_TOP: Final = 4
+
+
+class TimingWheel:
+    """Timers by key; time is an argument, integer milliseconds, and may go in either direction."""
+
+    __slots__ = ("_bits", "_coarse_ms", "_cursor", "_due", "_levels", "_lookahead_ms", "_tick_ms")
+
+    def __init__(self, *, tick_ms: int = 10, start_ms: int, bits: int = 10) -> None:
+        """`start_ms` is about when `expire` will first be called; a bucket is `2**bits` as wide as one a level below.
+
+        Raises ValueError unless `tick_ms` and `bits` are at least 1.
+        """
+        if tick_ms < 1 or bits < 1:
+            raise ValueError(f"tick_ms and bits must be at least 1, not {tick_ms} and {bits}")
+        self._tick_ms: Final = tick_ms
+        self._bits: Final = bits
+        # The tick of the latest `expire`. It decides how coarse a bucket a new timer gets, never when it comes out.
+        self._cursor = start_ms // tick_ms
+        # Coarse buckets are opened this long before they begin, so that by then their timers are in ticks.
+        self._lookahead_ms: Final = tick_ms << bits
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget every timer."""
+        widths_ms = (1, *(self._tick_ms << self._bits * coarseness for coarseness in range(_TOP)))
+        self._levels = tuple(Level(width_ms) for width_ms in widths_ms)
+        self._due: dict[str, int] = {}
+        # No coarse bucket begins earlier, though the one that began here may be gone.
+        self._coarse_ms = NEVER
+
+    def schedule(self, key: str, due_ms: int) -> None:
+        """Set the timer `key` to `due_ms`, in place of what it was set to; one in the past comes out next."""
+        old_ms = self._due.get(key)
+        if old_ms is not None:
+            self._remove(key, old_ms)
+        self._due[key] = due_ms
+        depth = self._depth_for(due_ms)
+        level = self._levels[depth]
+        level.add(key, due_ms)
+        if depth >= _COARSE and due_ms - level.width_ms < self._coarse_ms:
+            self._coarse_ms = due_ms - due_ms % level.width_ms
+
+    def cancel(self, key: str) -> bool:
+        """Whether there was such a timer; there is none now."""
+        due_ms = self._due.pop(key, None)
+        if due_ms is None:
+            return False
+        self._remove(key, due_ms)
+        return True
+
+    def due(self, key: str) -> int | None:
+        """The exact instant the timer is set to, or None if there is no such timer."""
+        return self._due.get(key)
+
+    def expire(self, now_ms: int, *, limit: int = 1000) -> list[tuple[str, int]]:
+        """Remove and return up to `limit` timers (key, due_ms) with due_ms <= `now_ms`, by tick, in no order inside one.
+
+        The work is bounded by `limit` and `MOVES`, whatever waits. More may be due when the answer is full, and when
+        `next_due(now_ms)` is still `now_ms`: then a crowded bucket is being opened over several calls.
+        Raises ValueError unless `limit` is at least 1.
+        """
+        if limit < 1:
+            raise ValueError(f"limit must be at least 1, not {limit}")
+        self._cursor = now_ms // self._tick_ms
+        expired: list[tuple[str, int]] = []
+        moves = self._collect(expired, now_ms, limit)
+        for key, _ in expired:
+            del self._due[key]
+        if self._coarse_ms <= now_ms + self._lookahead_ms:
+            self._look_ahead(now_ms, moves)
+        return expired
+
+    def next_due(self, now_ms: int) -> int | None:
+        """When to call `expire` again: `now_ms` for at once, None when there is no timer.
+
+        Never too late, perhaps too early: the call may find buckets to open and nothing due.
+        """
+        if not self._due:
+            return None
+        fine_ms = min(self._levels[_INSTANTS].first_ms(), self._levels[_TICKS].first_due_ms())
+        return max(now_ms, min(fine_ms, self._first_coarse()[1] - self._lookahead_ms))
+
+    def __len__(self) -> int:
+        return len(self._due)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._due
+
+    def _depth_for(self, due_ms: int) -> int:
+        # The highest digit, of `bits` bits, in which the ticks of due and cursor differ. Hence a level holds the timers of
+        # about one bucket of the level above, in about 2**bits buckets, however far apart the timers are.
+        digit = ((due_ms // self._tick_ms ^ self._cursor).bit_length() - 1) // self._bits
+        if digit <= 0:
+            return _TICKS
+        return _TICKS + digit if digit < _TOP - _TICKS else _TOP
+
+    def _remove(self, key: str, due_ms: int) -> None:
+        # The cursor has moved since, and buckets were opened: where the timer is now is a guess, mostly a right one.
+        if self._levels[self._depth_for(due_ms)].discard(key, due_ms):
+            return
+        found = any(level.discard(key, due_ms) for level in self._levels)
+        assert found, f"timer {key} is in no level"
+
+    def _collect(self, expired: list[tuple[str, int]], now_ms: int, limit: int) -> int:
+        """Take what is due out of the levels, in order of tick; return how many of `MOVES` are left."""
+        instants, ticks = self._levels[_INSTANTS], self._levels[_TICKS]
+        moves = MOVES
+        while len(expired) < limit:
+            # Nothing passes an unopened coarse bucket: it may hold the earliest timer.
+            until_ms = now_ms if now_ms < self._coarse_ms else self._coarse_ms - 1
+            instant_ms = instants.first_ms()
+            if instant_ms <= until_ms:
+                tick_ms = instant_ms - instant_ms % self._tick_ms
+                expired += ticks.take_due(tick_ms - 1, limit - len(expired))
+                expired += instants.take_due(min(until_ms, tick_ms + self._tick_ms - 1), limit - len(expired))
+                continue
+            expired += ticks.take_due(until_ms, limit - len(expired))
+            if not moves or len(expired) == limit:
+                break
+            if ticks.is_crowded_at(until_ms):
+                moves -= self._open(_TICKS, moves)
+            elif self._coarse_ms <= now_ms:
+                moves -= self._open_coarse(now_ms, moves)
+            else:
+                break
+        return moves
+
+    def _look_ahead(self, now_ms: int, moves: int) -> None:
+        # Not past the first waiting tick: behind a jump of the clock the ticks would pile up faster than they are emptied.
+        until_ms = min(now_ms, self._levels[_TICKS].first_ms()) + self._lookahead_ms
+        while moves and self._coarse_ms <= until_ms:
+            moves -= self._open_coarse(until_ms, moves)
+
+    def _open_coarse(self, until_ms: int, count: int) -> int:
+        """Open the first coarse bucket if it begins by `until_ms`; return how many timers were moved, `count` at most."""
+        depth, self._coarse_ms = self._first_coarse()
+        return self._open(depth, count) if self._coarse_ms <= until_ms else 0
+
+    def _first_coarse(self) -> tuple[int, int]:
+        """Depth and beginning of the first coarse bucket; the coarsest if several begin together."""
+        first = _TOP, self._levels[_TOP].first_ms()
+        for depth in range(_TOP - 1, _COARSE - 1, -1):
+            start_ms = self._levels[depth].first_ms()
+            if start_ms < first[1]:
+                first = depth, start_ms
+        return first
+
+    def _open(self, depth: int, count: int) -> int:
+        """Move up to `count` timers of a level's first bucket to the level below; return how many."""
+        timers = self._levels[depth].take_first(count)
+        self._levels[depth - 1].add_all(timers)
+        return len(timers)

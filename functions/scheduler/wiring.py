@@ -1,0 +1,68 @@
+"""The scheduler's composition root: the only file here that knows an adapter."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
+from shared.adapters.sqs.due_queue import SqsDueQueue
+
+from functions.scheduler.node import Node
+from functions.scheduler.runner import Runner
+from functions.scheduler.settings import Ports, R, Settings, Spread, T, in_order
+from shared.adapters.aws.client import dynamodb_client, sqs_client
+from shared.adapters.dynamodb.entry_store import DynamoEntryStore
+from shared.adapters.dynamodb.fleet_store import DynamoFleetStore
+from shared.adapters.dynamodb.job_store import DynamoJobStore
+from shared.adapters.dynamodb.run_store import DynamoRunStore
+from shared.adapters.system import SystemClock, SystemRandomness
+from shared.config import TableNames, queue_urls, required, shard_count, table_variable, version
+from shared.observability.logs import logger_for
+
+#: Threads that send at once. They hide the network, and cost CPU: more of them make a herd slower, not faster.
+SENDERS = 4
+_TABLES = ("jobs", "job_schedules", "job_runs", "fleet")
+
+
+def build_runner(environment: Mapping[str, str]) -> Runner:
+    """A node over DynamoDB and SQS, as the environment says. Raises ConfigurationMissing."""
+    for name in _TABLES:
+        required(environment, table_variable(name))
+    tables = TableNames.from_environment(environment)
+    clock, randomness, log = SystemClock(), SystemRandomness(), logger_for("scheduler")
+    dynamodb, sqs = dynamodb_client(), sqs_client()
+    ports = Ports(
+        fleet=DynamoFleetStore(dynamodb, tables, clock, randomness),
+        entries=DynamoEntryStore(dynamodb, tables, clock, randomness),
+        jobs=DynamoJobStore(dynamodb, tables, clock, randomness),
+        runs=DynamoRunStore(dynamodb, tables, clock, randomness),
+        queues={lane: SqsDueQueue(sqs, url, clock) for lane, url in queue_urls(environment).items()},
+        clock=clock,
+        randomness=randomness,
+    )
+    settings = Settings(
+        node_id=f"node-{randomness.random_bytes(8).hex()}",
+        version=version(environment),
+        shard_count=shard_count(environment),
+    )
+    log.append_keys(node_id=settings.node_id)
+    return Runner(Node(ports, settings, log, spread=over_threads(SENDERS)), clock, log, Event())
+
+
+def over_threads(count: int) -> Spread:
+    """Several calls at once when there are several; a lone one costs no change of thread."""
+    pool = ThreadPoolExecutor(count, thread_name_prefix="sender")
+
+    def spread(call: Callable[[T], R], items: Iterable[T], /) -> Iterable[R]:
+        waiting = list(items)
+        return pool.map(call, waiting) if len(waiting) > 1 else in_order(call, waiting)
+
+    return spread
+
+
+def stop_on_signal(stop: Event) -> None:
+    """SIGTERM is what ECS sends, SIGINT what a terminal does."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
