@@ -1,0 +1,5 @@
+"""The lanes in SQS."""
+
+from shared.adapters.sqs.due_queue import SqsDueQueue
+
+__all__ = ["SqsDueQueue"]

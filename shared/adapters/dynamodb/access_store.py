@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shared.adapters.aws.calls import DEFAULT_PATIENCE, Calls, Patience
+from shared.adapters.aws.faults import ConditionFailed, TransactionRefused
+from shared.adapters.cursors import decode_cursor, encode_cursor, foreign_cursor
+from shared.adapters.dynamodb import access_rows, conditions
+from shared.adapters.dynamodb.attributes import Row, whole
+from shared.adapters.dynamodb.batches import Batches
+from shared.config import TableNames
+from shared.domain.access import ApiKey, Receipt
+from shared.domain.instants import Instant
+from shared.domain.pages import Page
+from shared.ports.clock import Clock, Randomness
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+_LIST = "keys"
+
+
+class DynamoAccessStore:
+    def __init__(
+        self,
+        client: DynamoDBClient,
+        tables: TableNames,
+        clock: Clock,
+        randomness: Randomness,
+        patience: Patience = DEFAULT_PATIENCE,
+    ) -> None:
+        self._client = client
+        self._table = tables.access
+        self._clock = clock
+        self._calls = Calls(clock, randomness, patience)
+        self._batches = Batches(client, self._calls)
+
+    def _row(self, operation: str, key: Row) -> Row | None:
+        answer = self._calls.repeat(
+            operation, lambda: self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True)
+        )
+        return answer.get("Item")
+
+    def key(self, key_id: str) -> ApiKey | None:
+        row = self._row("access.key", access_rows.key_row_key(key_id))
+        return None if row is None else access_rows.read_key(row)
+
+    def put_key(self, key: ApiKey) -> bool:
+        items = self._put_and_list(key)
+        try:
+            self._calls.repeat("access.put_key", lambda: self._client.transact_write_items(TransactItems=items))
+        except TransactionRefused:
+            return self.key(key.key_id) == key
+        return True
+
+    def _put_and_list(self, key: ApiKey) -> list[Any]:
+        put = {
+            "TableName": self._table,
+            "Item": access_rows.write_key(key),
+            "ConditionExpression": conditions.KEY_IS_NEW,
+            "ExpressionAttributeNames": conditions.names(conditions.KEY_IS_NEW),
+        }
+        add = {
+            "TableName": self._table,
+            "Key": access_rows.owner_key(key.owner_id),
+            "UpdateExpression": conditions.ADD_KEY_ID,
+            "ExpressionAttributeNames": conditions.names(conditions.ADD_KEY_ID),
+            "ExpressionAttributeValues": {":key_ids": {"SS": [key.key_id]}},
+        }
+        return [{"Put": put}, {"Update": add}]
+
+    def revoke_key(self, key_id: str, *, at: Instant) -> bool:
+        try:
+            self._calls.repeat(
+                "access.revoke_key",
+                lambda: self._client.update_item(
+                    TableName=self._table,
+                    Key=access_rows.key_row_key(key_id),
+                    UpdateExpression=conditions.REVOKE_KEY,
+                    ConditionExpression=conditions.KEY_EXISTS,
+                    ExpressionAttributeNames=conditions.names(conditions.REVOKE_KEY, conditions.KEY_EXISTS),
+                    ExpressionAttributeValues={":at": whole(at)},
+                ),
+            )
+        except ConditionFailed:
+            return False
+        return True
+
+    def keys_of_owner(self, owner_id: str, *, limit: int, cursor: str | None = None) -> Page[ApiKey]:
+        after = "" if cursor is None else decode_cursor(cursor, _LIST, owner_id)
+        if not isinstance(after, str):
+            raise foreign_cursor()
+        row = self._row("access.keys_of_owner", access_rows.owner_key(owner_id)) or {}
+        ids: list[str] = row[access_rows.KEY_IDS]["SS"] if row else []
+        left = sorted(key_id for key_id in ids if key_id > after)
+        page = left[:limit]
+        keys = [access_rows.key_row_key(key_id) for key_id in page]
+        rows = self._batches.get("access.keys_of_owner", self._table, keys)
+        found = sorted(map(access_rows.read_key, rows), key=lambda key: key.key_id)
+        return Page(tuple(found), encode_cursor(_LIST, owner_id, page[-1]) if len(left) > limit else None)
+
+    def receipt(self, owner_id: str, idempotency_key: str) -> Receipt | None:
+        row = self._row("access.receipt", access_rows.receipt_key(owner_id, idempotency_key))
+        receipt = None if row is None else access_rows.read_receipt(row)
+        return None if receipt is None or self._clock.now() >= receipt.expires_at else receipt

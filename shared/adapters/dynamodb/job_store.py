@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from shared.adapters.aws.calls import DEFAULT_PATIENCE, Calls, Patience
+from shared.adapters.aws.faults import ConditionFailed, TransactionRefused
+from shared.adapters.dynamodb import access_rows, conditions, entry_rows, job_rows
+from shared.adapters.dynamodb.attributes import Row, text, whole
+from shared.adapters.dynamodb.batches import Batches
+from shared.adapters.dynamodb.columns import seconds_until
+from shared.adapters.dynamodb.owner_listing import OwnerListing
+from shared.adapters.dynamodb.queries import Queries
+from shared.adapters.job_rules import is_as_read, is_completed, is_written
+from shared.config import TableNames
+from shared.domain.access import Receipt
+from shared.domain.errors import OutcomeUnknown, StoreContended
+from shared.domain.instants import Instant
+from shared.domain.job import Cancellation, Job, JobState
+from shared.domain.pages import Page
+from shared.ports.clock import Clock, Randomness
+from shared.ports.job_store import JobFilter, JobWrite, ReceiptUsed, RevisionConflict, WriteOutcome, Written
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+#: How often a refused write whose reason is gone when it is looked at is tried again.
+WRITE_ATTEMPTS = 5
+
+
+class DynamoJobStore:
+    def __init__(
+        self,
+        client: DynamoDBClient,
+        tables: TableNames,
+        clock: Clock,
+        randomness: Randomness,
+        patience: Patience = DEFAULT_PATIENCE,
+    ) -> None:
+        self._client = client
+        self._tables = tables
+        self._calls = Calls(clock, randomness, patience)
+        self._batches = Batches(client, self._calls)
+        self._listing = OwnerListing(Queries(client, self._calls), tables.jobs)
+
+    def get(self, job_key: str) -> Job | None:
+        row = self._row(self._tables.jobs, job_rows.key_of(job_key))
+        return None if row is None else job_rows.read_job(row)
+
+    def _row(self, table: str, key: Row) -> Row | None:
+        answer = self._calls.repeat(
+            "jobs.get", lambda: self._client.get_item(TableName=table, Key=key, ConsistentRead=True)
+        )
+        return answer.get("Item")
+
+    def get_many(self, job_keys: Collection[str]) -> dict[str, Job]:
+        keys = [job_rows.key_of(job_key) for job_key in job_keys]
+        jobs = map(job_rows.read_job, self._batches.get("jobs.get_many", self._tables.jobs, keys))
+        return {job.job_key: job for job in jobs}
+
+    def write(self, change: JobWrite) -> WriteOutcome:
+        items = self._transaction(change)
+        request_token = sha256(json.dumps(items, sort_keys=True).encode()).hexdigest()[:36]
+        for _ in range(WRITE_ATTEMPTS):
+            try:
+                self._calls.repeat(
+                    "jobs.write",
+                    lambda: self._client.transact_write_items(TransactItems=items, ClientRequestToken=request_token),
+                )
+            except TransactionRefused:
+                outcome = self._outcome_of_refused(change)
+                if outcome is not None:
+                    return outcome
+            except OutcomeUnknown:
+                if is_written(change.job, self.get(change.job.job_key)):
+                    return Written()
+                raise
+            else:
+                return Written()
+        raise StoreContended("jobs.write", f"{change.job.job_key}: refused, but by nothing that is there afterwards")
+
+    def _outcome_of_refused(self, change: JobWrite) -> WriteOutcome | None:
+        """Why the transaction was refused; None when what refused it has gone meanwhile."""
+        used = self._receipt_in_the_way(change.receipt)
+        if used is not None and used != change.receipt:
+            return ReceiptUsed(used)
+        current = self.get(change.job.job_key)
+        if is_written(change.job, current):
+            return Written()
+        if used is not None or not is_as_read(change.previous, current):
+            return RevisionConflict(current)
+        return None
+
+    def _receipt_in_the_way(self, receipt: Receipt | None) -> Receipt | None:
+        if receipt is None:
+            return None
+        key = access_rows.receipt_key(receipt.owner_id, receipt.idempotency_key)
+        row = self._row(self._tables.access, key)
+        stored = None if row is None else access_rows.read_receipt(row)
+        return stored if stored is not None and stored.expires_at > receipt.at else None
+
+    def _transaction(self, change: JobWrite) -> list[Any]:
+        items: list[Any] = [{"Update": self._job_update(change)}]
+        if change.put_entry is not None:
+            put_entry = entry_rows.write_entry(change.put_entry)
+            items.append({"Put": {"TableName": self._tables.job_schedules, "Item": put_entry}})
+        # One transaction may name a row once; a put over the old entry replaces it anyway.
+        put_key = None if change.put_entry is None else change.put_entry.key
+        if change.remove_entry is not None and change.remove_entry != put_key:
+            key = entry_rows.key_of(change.remove_entry)
+            items.append({"Delete": {"TableName": self._tables.job_schedules, "Key": key}})
+        if change.receipt is not None:
+            items.append({"Put": self._receipt_put(change.receipt)})
+        return items
+
+    def _job_update(self, change: JobWrite) -> dict[str, Any]:
+        """An update, not a put: attributes that are not the API's stay."""
+        key = job_rows.key_of(change.job.job_key)
+        row = {name: value for name, value in job_rows.write_job(change.job).items() if name not in key}
+        expression = conditions.set_and_remove(row, [name for name in job_rows.WRITTEN_ATTRIBUTES if name not in row])
+        values = {f":{name}": value for name, value in row.items()}
+        condition = conditions.JOB_IS_NEW
+        if change.previous is not None:
+            condition = conditions.JOB_IS_AS_READ
+            values |= {":read_revision": whole(change.previous.revision), ":read_state": text(change.previous.state)}
+        return {
+            "TableName": self._tables.jobs,
+            "Key": key,
+            "UpdateExpression": expression,
+            "ConditionExpression": condition,
+            "ExpressionAttributeNames": conditions.names(expression, condition),
+            "ExpressionAttributeValues": values,
+        }
+
+    def _receipt_put(self, receipt: Receipt) -> dict[str, Any]:
+        return {
+            "TableName": self._tables.access,
+            "Item": access_rows.write_receipt(receipt),
+            "ConditionExpression": conditions.RECEIPT_IS_FREE,
+            "ExpressionAttributeNames": conditions.names(conditions.RECEIPT_IS_FREE),
+            "ExpressionAttributeValues": {":now": whole(receipt.at)},
+        }
+
+    def record_cancellation(self, job_key: str, generation: int, cancellation: Cancellation) -> Cancellation:
+        values = {":generation": whole(generation), ":cancellation": job_rows.CANCELLATION.write(cancellation)}
+        try:
+            self._update(
+                "jobs.record_cancellation", job_key, conditions.RECORD_CANCELLATION, conditions.IS_NOT_ANSWERED, values
+            )
+        except ConditionFailed as failed:
+            job = None if failed.row is None else job_rows.read_job(failed.row)
+            if job is not None and job.generation == generation and job.cancellation is not None:
+                return job.cancellation
+        return cancellation
+
+    def complete(self, job_key: str, generation: int, *, expires_at: Instant) -> bool:
+        values = {
+            ":generation": whole(generation),
+            ":active": text(JobState.ACTIVE),
+            ":completed": text(JobState.COMPLETED),
+            ":expires_at": seconds_until(expires_at),
+            ":expires_at_ms": whole(expires_at),
+        }
+        try:
+            self._update("jobs.complete", job_key, conditions.COMPLETE_JOB, conditions.GENERATION_IS_ACTIVE, values)
+        except ConditionFailed as failed:
+            return failed.row is not None and is_completed(job_rows.read_job(failed.row), generation, expires_at)
+        return True
+
+    def _update(self, operation: str, job_key: str, expression: str, condition: str, values: Row) -> None:
+        self._calls.repeat(
+            operation,
+            lambda: self._client.update_item(
+                TableName=self._tables.jobs,
+                Key=job_rows.key_of(job_key),
+                UpdateExpression=expression,
+                ConditionExpression=condition,
+                ExpressionAttributeNames=conditions.names(expression, condition),
+                ExpressionAttributeValues=values,
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            ),
+        )
+
+    def list_of_owner(self, owner_id: str, *, only: JobFilter, limit: int, cursor: str | None = None) -> Page[Job]:
+        return self._listing.page(owner_id, only=only, limit=limit, cursor=cursor)

@@ -1,0 +1,129 @@
+"""Rows of table `job_runs`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shared.adapters.dynamodb.attributes import Row, Value, document, read_document, read_text, text, whole
+from shared.adapters.dynamodb.columns import (
+    document_column,
+    read_columns,
+    seconds_until,
+    text_column,
+    whole_column,
+    write_columns,
+)
+from shared.adapters.run_rules import alive_at, is_failure
+from shared.domain.keys import RunKey, owner_of
+from shared.domain.run import Attempt, Finish, Run, RunError, RunKind, RunStatus
+from shared.domain.schedules import Gap
+from shared.domain.sharding import owner_slice
+
+PARTITION = "job_key"
+SORT = "run_id"
+ALIVE_AT = "alive_at"
+FAILURE_SLICE = "failure_slice"
+TTL = "expires_at"
+#: A map from `t<token>_<n>` to JSON: a finish adds its attempts without knowing those before, and twice is once.
+ATTEMPTS = "attempts"
+
+
+def _error_to_json(error: RunError) -> list[str]:
+    return [error.type, error.message]
+
+
+def _error_from_json(stored: list[str]) -> RunError:
+    return RunError(*stored)
+
+
+STATUS = text_column("status", RunStatus)
+TOKEN = whole_column("token")
+LEASE_UNTIL = whole_column("lease_until")
+STARTED_AT = whole_column("started_at")
+PROGRESS = text_column("progress")
+ENDED = (
+    STATUS,
+    whole_column("ended_at"),
+    STARTED_AT,
+    text_column("reason"),
+    text_column("completion"),
+    text_column("output"),
+    document_column("error", _error_to_json, _error_from_json),
+    whole_column("expires_at_ms", field="expires_at"),
+)
+
+COLUMNS = (
+    text_column("kind", RunKind),
+    whole_column("slot"),
+    whole_column("fire_at"),
+    whole_column("generation"),
+    TOKEN,
+    whole_column("attempt"),
+    text_column("claim_id", absent=""),
+    text_column("worker_id", absent=""),
+    LEASE_UNTIL,
+    whole_column("enqueued_at"),
+    whole_column("received_at"),
+    whole_column("claimed_at"),
+    PROGRESS,
+    document_column("gap", lambda gap: [gap.first, gap.last, gap.count], lambda stored: Gap(*stored)),
+    *ENDED,
+)
+
+
+def key_of(key: RunKey) -> Row:
+    return {PARTITION: text(key.job_key), SORT: text(key.run_id)}
+
+
+def write_run(run: Run) -> Row:
+    row = key_of(run.key) | write_columns(COLUMNS, run)
+    row[ATTEMPTS] = {"M": write_attempts(run.attempts, token=0)}
+    position = alive_at(run)
+    if position is not None:
+        row[ALIVE_AT] = whole(position)
+    if is_failure(run.status):
+        row[FAILURE_SLICE] = failure_slice(run.key)
+    if run.expires_at is not None:
+        row[TTL] = seconds_until(run.expires_at)
+    return row
+
+
+def read_run(row: Row) -> Run:
+    stored = row[ATTEMPTS]["M"]
+    return Run(
+        job_key=read_text(row[PARTITION]),
+        run_id=read_text(row[SORT]),
+        attempts=tuple(_attempt_from_json(read_document(stored[name])) for name in sorted(stored)),
+        **read_columns(COLUMNS, row),
+    )
+
+
+def write_end(finish: Finish) -> Row:
+    """What a finish sets."""
+    row = write_columns(ENDED, finish)
+    if is_failure(finish.status):
+        row[FAILURE_SLICE] = failure_slice(finish.key)
+    if finish.status.is_alive:
+        row[ALIVE_AT] = whole(finish.ended_at)
+    if finish.expires_at is not None:
+        row[TTL] = seconds_until(finish.expires_at)
+    return row
+
+
+def write_attempts(attempts: tuple[Attempt, ...], *, token: int) -> Row:
+    """Named so that they sort in the order they were made."""
+    return {f"t{token:06}_{number:03}": document(_attempt_to_json(it)) for number, it in enumerate(attempts)}
+
+
+def failure_slice(key: RunKey) -> Value:
+    return text(owner_slice(owner_of(key.job_key), f"{key.job_key}#{key.run_id}"))
+
+
+def _attempt_to_json(attempt: Attempt) -> list[Any]:
+    error = None if attempt.error is None else _error_to_json(attempt.error)
+    return [attempt.attempt, attempt.started_at, attempt.ended_at, attempt.worker_id, error]
+
+
+def _attempt_from_json(stored: list[Any]) -> Attempt:
+    attempt, started_at, ended_at, worker_id, error = stored
+    return Attempt(attempt, started_at, ended_at, worker_id, None if error is None else _error_from_json(error))

@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from shared.adapters.aws.calls import DEFAULT_PATIENCE, Calls, Patience
+from shared.adapters.aws.faults import ConditionFailed
+from shared.adapters.cursors import decode_cursor, encode_cursor, foreign_cursor
+from shared.adapters.dynamodb import conditions, run_rows
+from shared.adapters.dynamodb.attributes import Row, text, whole
+from shared.adapters.dynamodb.batches import Batches
+from shared.adapters.dynamodb.queries import Queries, Query
+from shared.adapters.dynamodb.rounds import rounds
+from shared.adapters.dynamodb.statements import Statement, Statements, insert, update
+from shared.adapters.run_rules import is_claim_of, is_this_finish, taken_over
+from shared.config import TableNames
+from shared.domain.instants import Instant
+from shared.domain.keys import RunKey, run_id_of
+from shared.domain.pages import Page
+from shared.domain.run import Finish, Run, RunStatus
+from shared.ports.clock import Clock, Randomness
+from shared.ports.run_store import Heartbeat
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+_LIST = "runs"
+_LONGEST_RUN_ID = 200
+
+
+class DynamoRunStore:
+    def __init__(
+        self,
+        client: DynamoDBClient,
+        tables: TableNames,
+        clock: Clock,
+        randomness: Randomness,
+        patience: Patience = DEFAULT_PATIENCE,
+    ) -> None:
+        self._client = client
+        self._table = tables.job_runs
+        self._calls = Calls(clock, randomness, patience)
+        self._queries = Queries(client, self._calls)
+        self._batches = Batches(client, self._calls)
+        self._statements = Statements(client, self._calls)
+
+    def insert(self, runs: Sequence[Run]) -> list[Run | None]:
+        first = {run.key: run for run in reversed(runs)}
+        existing = self._insert(list(first.values()))
+        # Later runs of a key meet the row that is there now, which may be the first of this very batch.
+        met = {key: existing.get(key, run) for key, run in first.items()}
+        return [existing.get(run.key) if run is first[run.key] else met[run.key] for run in runs]
+
+    def _insert(self, runs: Sequence[Run]) -> dict[RunKey, Run]:
+        """Put them, all of different keys; answers the rows that were there."""
+        statements = [insert(self._table, run_rows.write_run(run)) for run in runs]
+        applied = self._statements.run("runs.insert", statements)
+        refused = [run for run, was_applied in zip(runs, applied, strict=True) if not was_applied]
+        existing = self._rows([run.key for run in refused])
+        # Expired between the insert and the read: then the place is free after all.
+        vanished = [run for run in refused if run.key not in existing]
+        return existing | (self._insert(vanished) if vanished else {})
+
+    def _rows(self, keys: Sequence[RunKey]) -> dict[RunKey, Run]:
+        if not keys:
+            return {}
+        rows = self._batches.get("runs.get_many", self._table, [run_rows.key_of(key) for key in keys])
+        return {run.key: run for run in map(run_rows.read_run, rows)}
+
+    def record(self, runs: Sequence[Run]) -> None:
+        unique = {run.key: run for run in reversed(runs)}
+        statements = [insert(self._table, run_rows.write_run(run)) for run in unique.values()]
+        self._statements.run("runs.record", statements)
+
+    def take_over(self, run: Run, *, seen: Run) -> Run | None:
+        condition, values = _as_seen(seen)
+        try:
+            self._calls.repeat(
+                "runs.take_over",
+                lambda: self._client.put_item(
+                    TableName=self._table,
+                    Item=run_rows.write_run(taken_over(run, seen)),
+                    ConditionExpression=condition,
+                    ExpressionAttributeNames=conditions.names(condition),
+                    ExpressionAttributeValues=values,
+                    ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                ),
+            )
+        except ConditionFailed as failed:
+            if failed.row is None:
+                return seen
+            row = run_rows.read_run(failed.row)
+            return None if is_claim_of(row, run) else row
+        return None
+
+    def heartbeat(self, beats: Sequence[Heartbeat]) -> list[bool]:
+        statements = [self._heartbeat(beat) for beat in beats]
+        return self._run_in_rounds("runs.heartbeat", [beat.key for beat in beats], statements)
+
+    def _heartbeat(self, beat: Heartbeat) -> Statement:
+        sets: Row = {
+            run_rows.LEASE_UNTIL.name: whole(beat.lease_until),
+            run_rows.ALIVE_AT: whole(beat.lease_until),
+        }
+        if beat.started_at is not None:
+            sets[run_rows.STARTED_AT.name] = whole(beat.started_at)
+        if beat.progress is not None:
+            sets[run_rows.PROGRESS.name] = text(beat.progress)
+        return update(self._table, key=run_rows.key_of(beat.key), sets=sets, where=_is_running(beat.token))
+
+    def finish(self, finishes: Sequence[Finish]) -> list[bool]:
+        statements = [self._finish(finish) for finish in finishes]
+        applied = self._run_in_rounds("runs.finish", [finish.key for finish in finishes], statements)
+        refused = [finish.key for finish, was_applied in zip(finishes, applied, strict=True) if not was_applied]
+        rows = self._rows(refused)
+        return [
+            was_applied or (finish.key in rows and is_this_finish(rows[finish.key], finish))
+            for finish, was_applied in zip(finishes, applied, strict=True)
+        ]
+
+    def _finish(self, finish: Finish) -> Statement:
+        sets = run_rows.write_end(finish)
+        for name, attempt in run_rows.write_attempts(finish.attempts, token=finish.token).items():
+            sets[f"{run_rows.ATTEMPTS}.{name}"] = attempt
+        removes = [] if run_rows.ALIVE_AT in sets else [run_rows.ALIVE_AT]
+        key = run_rows.key_of(finish.key)
+        return update(self._table, key=key, sets=sets, removes=removes, where=_is_running(finish.token))
+
+    def _run_in_rounds(self, operation: str, keys: Sequence[RunKey], statements: Sequence[Statement]) -> list[bool]:
+        """One batch may name a row once: a second statement about it waits for the first."""
+        applied = [False] * len(statements)
+        for indexes in rounds(keys):
+            answers = self._statements.run(operation, [statements[index] for index in indexes])
+            for index, answer in zip(indexes, answers, strict=True):
+                applied[index] = answer
+        return applied
+
+    def get(self, key: RunKey) -> Run | None:
+        answer = self._calls.repeat(
+            "runs.get",
+            lambda: self._client.get_item(TableName=self._table, Key=run_rows.key_of(key), ConsistentRead=True),
+        )
+        row = answer.get("Item")
+        return None if row is None else run_rows.read_run(row)
+
+    def list_of_job(self, job_key: str, *, limit: int, cursor: str | None = None) -> Page[Run]:
+        query = Query(
+            table=self._table,
+            condition=conditions.RUNS_OF_JOB,
+            values={":job_key": text(job_key)},
+            is_ascending=False,
+            page_size=limit,
+        )
+        start = None if cursor is None else run_rows.key_of(RunKey(job_key, _run_id_in(cursor, job_key)))
+        page = self._queries.page("runs.list_of_job", query, start)
+        runs = tuple(map(run_rows.read_run, page.rows))
+        return Page(runs, encode_cursor(_LIST, job_key, runs[-1].run_id) if runs and page.next_start else None)
+
+    def alive(self, job_key: str, *, since: Instant) -> list[Run]:
+        recent = Query(
+            table=self._table,
+            condition=conditions.RUNS_SINCE,
+            values={":job_key": text(job_key), ":run_id": text(run_id_of(since))},
+        )
+        in_index = Query(
+            table=self._table,
+            index="alive",
+            condition=conditions.RUNS_OF_JOB,
+            values={":job_key": text(job_key)},
+        )
+        runs = {
+            run.run_id: run
+            for query in (recent, in_index)
+            for rows in self._queries.pages("runs.alive", query)
+            for run in map(run_rows.read_run, rows)
+        }
+        return [run for _, run in sorted(runs.items()) if run.status.is_alive]
+
+
+def _is_running(token: int) -> Row:
+    return {run_rows.TOKEN.name: whole(token), run_rows.STATUS.name: text(RunStatus.RUNNING)}
+
+
+def _as_seen(seen: Run) -> tuple[str, Row]:
+    values: Row = {
+        ":seen_token": whole(seen.token),
+        ":seen_status": text(seen.status),
+        ":seen_lease_until": whole(seen.lease_until),
+    }
+    if not seen.claim_id:
+        return conditions.UNCLAIMED_RUN_IS_AS_SEEN, values
+    return conditions.RUN_IS_AS_SEEN, values | {":seen_claim_id": text(seen.claim_id)}
+
+
+def _run_id_in(cursor: str, job_key: str) -> str:
+    run_id = decode_cursor(cursor, _LIST, job_key)
+    if not isinstance(run_id, str) or not run_id.isascii() or not 0 < len(run_id) <= _LONGEST_RUN_ID:
+        raise foreign_cursor()
+    return run_id

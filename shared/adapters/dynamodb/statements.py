@@ -1,0 +1,108 @@
+"""PartiQL: batches of up to 25 writes of which each succeeds or fails alone, at the price of a single write.
+
+insert   puts a row where none has its key      refused: DuplicateItem
+update   changes a row that is there as said    refused: ConditionalCheckFailed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from shared.adapters.aws.calls import Calls
+from shared.adapters.aws.faults import fault_of_code
+from shared.adapters.dynamodb.attributes import Row, Value
+from shared.domain.errors import OutcomeUnknown, StoreContended, StoreError, StoreThrottled
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+#: What BatchExecuteStatement takes.
+BATCH = 25
+_REFUSED = {"ConditionalCheckFailed", "DuplicateItem"}
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    text: str
+    parameters: tuple[Value, ...]
+
+
+def insert(table: str, row: Row) -> Statement:
+    return Statement(_insert_text(table, tuple(row)), tuple(row.values()))
+
+
+def update(table: str, *, key: Row, sets: Row, removes: Sequence[str] = (), where: Row) -> Statement:
+    """`sets` may name a path such as `attempts.t000001_000`; `where` must hold beside the key."""
+    text = _update_text(table, tuple(sets), tuple(removes), (*key, *where))
+    return Statement(text, (*sets.values(), *key.values(), *where.values()))
+
+
+@lru_cache(maxsize=1024)
+def _insert_text(table: str, attributes: tuple[str, ...]) -> str:
+    members = ", ".join(f"'{name}': ?" for name in attributes)
+    return f'INSERT INTO "{table}" VALUE {{{members}}}'
+
+
+@lru_cache(maxsize=1024)
+def _update_text(table: str, sets: tuple[str, ...], removes: tuple[str, ...], where: tuple[str, ...]) -> str:
+    changes = [f"SET {_path(name)} = ?" for name in sets] + [f"REMOVE {_path(name)}" for name in removes]
+    condition = " AND ".join(f"{_path(name)} = ?" for name in where)
+    return f'UPDATE "{table}" {" ".join(changes)} WHERE {condition}'
+
+
+def _path(name: str) -> str:
+    """Quoted, for many names are reserved words."""
+    return ".".join(f'"{part}"' for part in name.split("."))
+
+
+class Statements:
+    """Runs batches. No two statements of one call may be about the same row."""
+
+    def __init__(self, client: DynamoDBClient, calls: Calls) -> None:
+        self._client = client
+        self._calls = calls
+
+    def run(self, operation: str, statements: Sequence[Statement]) -> list[bool]:
+        """Whether each was applied; False: refused, perhaps by an earlier attempt of its own whose answer was lost.
+
+        Raises WriteRefused when a statement is refused for another reason, after all others were run.
+        """
+        applied = [False] * len(statements)
+        broken: list[StoreError] = []
+        self._calls.in_batches(
+            operation,
+            range(len(statements)),
+            BATCH,
+            lambda batch: self._send(operation, statements, batch, applied, broken),
+        )
+        if broken:
+            raise broken[0]
+        return applied
+
+    def _send(
+        self,
+        operation: str,
+        statements: Sequence[Statement],
+        batch: Sequence[int],
+        applied: list[bool],
+        broken: list[StoreError],
+    ) -> list[tuple[int, StoreError]]:
+        request: list[Any] = [
+            {"Statement": statements[index].text, "Parameters": list(statements[index].parameters)} for index in batch
+        ]
+        answer = self._client.batch_execute_statement(Statements=request)
+        unprocessed: list[tuple[int, StoreError]] = []
+        for index, response in zip(batch, answer["Responses"], strict=True):
+            error = response.get("Error")
+            applied[index] = error is None
+            if error is None or error["Code"] in _REFUSED:
+                continue
+            failure = fault_of_code(operation, error["Code"], error.get("Message", ""))
+            if isinstance(failure, (StoreThrottled, StoreContended, OutcomeUnknown)):
+                unprocessed.append((index, failure))
+            else:
+                broken.append(failure)
+        return unprocessed

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from shared.adapters.aws.calls import DEFAULT_PATIENCE, Calls, Patience
+from shared.adapters.aws.faults import StaleHandle, fault_of_code
+from shared.domain.errors import MessageUnreadable, OutcomeUnknown, StoreContended, StoreError, StoreThrottled
+from shared.domain.instants import Instant
+from shared.domain.keys import owner_of
+from shared.domain.message import Dispatch, decode, encode
+from shared.ports.clock import Clock, Randomness
+from shared.ports.due_queue import Delivery, SendReport
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+#: What SQS takes: entries of a batch, seconds of a wait, seconds that a message may be hidden.
+BATCH = 10
+LONGEST_WAIT_SECONDS = 20
+LONGEST_HIDDEN_SECONDS = 43_200
+
+
+class SqsDueQueue:
+    """One lane in SQS: a standard queue, its message groups the owners (fair queues)."""
+
+    def __init__(
+        self,
+        client: SQSClient,
+        queue_url: str,
+        clock: Clock,
+        randomness: Randomness,
+        patience: Patience = DEFAULT_PATIENCE,
+    ) -> None:
+        self._client = client
+        self._url = queue_url
+        self._clock = clock
+        self._calls = Calls(clock, randomness, patience)
+
+    def send(self, dispatches: Sequence[Dispatch]) -> SendReport:
+        """Raises WriteRefused when the queue takes nothing from us at all: no such queue, or no right."""
+        accepted: set[int] = set()
+        refused: dict[int, str] = {}
+        # Ten bodies are some kilobytes, far from the megabyte that a batch may hold.
+        for start in range(0, len(dispatches), BATCH):
+            self._send_batch(range(start, min(start + BATCH, len(dispatches))), dispatches, accepted, refused)
+        return SendReport(frozenset(accepted), refused)
+
+    def _send_batch(
+        self, batch: range, dispatches: Sequence[Dispatch], accepted: set[int], refused: dict[int, str]
+    ) -> None:
+        entries: list[Any] = [
+            {
+                "Id": str(index),
+                "MessageBody": encode(dispatches[index]),
+                "MessageGroupId": owner_of(dispatches[index].job_key),
+            }
+            for index in batch
+        ]
+        try:
+            answer: dict[str, Any] = self._calls.once(
+                "queue.send", lambda: dict(self._client.send_message_batch(QueueUrl=self._url, Entries=entries))
+            )
+        except (StoreThrottled, StoreContended, OutcomeUnknown):
+            return
+        accepted.update(int(entry["Id"]) for entry in answer.get("Successful", []))
+        for entry in answer.get("Failed", []):
+            failure = fault_of_code("queue.send", entry["Code"], entry.get("Message", ""))
+            # A throttle is called the sender's fault too.
+            if entry.get("SenderFault") and not isinstance(failure, StoreThrottled):
+                refused[int(entry["Id"])] = failure.reason
+
+    def receive(self, *, limit: int, wait_seconds: int, visibility_seconds: int) -> list[Delivery]:
+        answer: dict[str, Any] = self._calls.once(
+            "queue.receive",
+            lambda: dict(
+                self._client.receive_message(
+                    QueueUrl=self._url,
+                    MaxNumberOfMessages=min(limit, BATCH),
+                    WaitTimeSeconds=min(wait_seconds, LONGEST_WAIT_SECONDS),
+                    VisibilityTimeout=visibility_seconds,
+                    MessageSystemAttributeNames=["ApproximateReceiveCount"],
+                )
+            ),
+        )
+        now = self._clock.now()
+        return [_delivery(message, now) for message in answer.get("Messages", [])]
+
+    def delete(self, deliveries: Sequence[Delivery]) -> None:
+        handles = list(dict.fromkeys(delivery.receipt_handle for delivery in deliveries))
+        self._calls.in_batches("queue.delete", handles, BATCH, self._delete_batch)
+
+    def _delete_batch(self, handles: Sequence[str]) -> list[tuple[str, StoreError]]:
+        entries: list[Any] = [{"Id": str(number), "ReceiptHandle": handle} for number, handle in enumerate(handles)]
+        answer: dict[str, Any] = dict(self._client.delete_message_batch(QueueUrl=self._url, Entries=entries))
+        deleted = {entry["Id"] for entry in answer.get("Successful", [])}
+        reasons = {
+            entry["Id"]: fault_of_code("queue.delete", entry["Code"], entry.get("Message", ""))
+            for entry in answer.get("Failed", [])
+        }
+        unanswered = OutcomeUnknown("queue.delete", "not in the answer")
+        left = [(handle, reasons.get(str(number), unanswered)) for number, handle in enumerate(handles)]
+        return [
+            (handle, reason)
+            for number, (handle, reason) in enumerate(left)
+            if str(number) not in deleted and not isinstance(reason, StaleHandle)
+        ]
+
+    def hide(self, delivery: Delivery, *, seconds: int) -> None:
+        hidden_seconds = min(max(int(seconds), 0), LONGEST_HIDDEN_SECONDS)
+        try:
+            self._calls.repeat(
+                "queue.hide",
+                lambda: self._client.change_message_visibility(
+                    QueueUrl=self._url, ReceiptHandle=delivery.receipt_handle, VisibilityTimeout=hidden_seconds
+                ),
+            )
+        except StaleHandle:
+            return
+
+
+def _delivery(message: dict[str, Any], now: Instant) -> Delivery:
+    return Delivery(
+        message_id=message["MessageId"],
+        receipt_handle=message["ReceiptHandle"],
+        body=message["Body"],
+        dispatch=_dispatch_in(message["Body"]),
+        received_at=now,
+        receive_count=int(message.get("Attributes", {}).get("ApproximateReceiveCount", 1)),
+    )
+
+
+def _dispatch_in(body: str) -> Dispatch | None:
+    try:
+        return decode(body)
+    except MessageUnreadable:
+        return None
