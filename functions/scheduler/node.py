@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from logging import Logger
 from threading import RLock
 
 from functions.scheduler.membership import Observer, Trust
@@ -23,7 +22,10 @@ from shared.domain.fleet import Node as Member
 from shared.domain.instants import Instant
 from shared.domain.keys import EntryKey
 from shared.domain.run import Run
+from shared.observability.logs import logger_for
 from shared.ports import SendReport
+
+_log = logger_for("scheduler")
 
 #: How many timers one tick takes from a shard's wheel, so that no step takes long.
 TICK_LIMIT = 1_000
@@ -35,7 +37,6 @@ class Node:
 
     ports: Ports
     settings: Settings
-    log: Logger
     spread: Spread = in_order
     shards: dict[int, Shard] = field(default_factory=dict)
     _trust: Trust = field(init=False)
@@ -79,7 +80,7 @@ class Node:
         answer = self.ports.fleet.beat(member)
         self._trust.beaten(started_at=started_at, answered_at=self.ports.clock.monotonic())
         if answer.control.is_firing != self._is_firing:
-            self.log.warning("brake", extra={"action": "fleet.firing", "is_firing": answer.control.is_firing})
+            _log.warning("brake", extra={"action": "fleet.firing", "is_firing": answer.control.is_firing})
             self._is_firing = answer.control.is_firing
         self._guard_clock(answer.store_time)
 
@@ -89,7 +90,7 @@ class Node:
         skew_ms = self.ports.clock.now() - store_time
         is_skewed = abs(skew_ms) > self.settings.timing.clock_guard_ms
         if is_skewed != self._is_skewed:
-            self.log.warning("clock", extra={"action": "clock.skew", "skew_ms": skew_ms, "takes_shards": not is_skewed})
+            _log.warning("clock", extra={"action": "clock.skew", "skew_ms": skew_ms, "takes_shards": not is_skewed})
         self._is_skewed = is_skewed
 
     def plan_once(self) -> None:
@@ -128,7 +129,7 @@ class Node:
             self._outbox.drop_shard(number)
             self._rows = [(due, row) for due, row in self._rows if due.shard != number]
         owner = stored.owner if stored else None
-        self.log.info("lost", extra={"action": "shard.lose", "shard": number, "owner": owner})
+        _log.info("lost", extra={"action": "shard.lose", "shard": number, "owner": owner})
 
     def _take(self, shard: Shard) -> None:
         seen = shard.lease
@@ -138,7 +139,7 @@ class Node:
         with self._lock:
             shard.lease = lease
             self.shards[lease.shard] = shard
-        self.log.info(
+        _log.info(
             "took", extra={"action": "shard.take", "shard": lease.shard, "epoch": lease.epoch, "from": seen.owner}
         )
 
@@ -159,7 +160,7 @@ class Node:
         self._absorb(shard, since=Instant(0), until=until)
         with self._lock:
             shard.end_load(gone, started_at=started_at, until=until)
-        self.log.debug("loaded", extra={"action": "shard.load", "shard": shard.number, "entries": shard.resident_count})
+        _log.debug("loaded", extra={"action": "shard.load", "shard": shard.number, "entries": shard.resident_count})
 
     def sweep_once(self) -> None:
         """Read what the API wrote since the last sweep. Raises StoreError: a shard's next sweep looks back further."""
@@ -246,7 +247,7 @@ class Node:
             self._settle(dues[index] for index in report.accepted)
         if unknown or report.refused:
             counts = {"unknown": len(unknown), "refused": len(report.refused)}
-            self.log.warning("not sent", extra={"action": "dispatch.unsent", "lane": lane, **counts})
+            _log.warning("not sent", extra={"action": "dispatch.unsent", "lane": lane, **counts})
 
     def _settle(self, dues: Iterable[Due]) -> None:
         for due in dues:
@@ -321,4 +322,4 @@ class Node:
             self.ports.fleet.disown(shard.lease)
             self._lose(number, None)
         self.ports.fleet.remove_node(self.settings.node_id)
-        self.log.info("drained", extra={"action": "node.drain", "node_id": self.settings.node_id})
+        _log.info("drained", extra={"action": "node.drain", "node_id": self.settings.node_id})

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from logging import Logger
 from threading import Event, Thread
 
 from functions.scheduler.node import Node
 from shared.domain.errors import StoreError
+from shared.observability.logs import logger_for
 from shared.ports import Clock
+
+_log = logger_for("scheduler")
 
 #: Between two ticks of the wheel.
 TICK_SECONDS = 0.01
@@ -31,7 +33,7 @@ class Step:
     every_seconds: float
     due_at: float = float("-inf")
 
-    def run_if_due(self, clock: Clock, log: Logger) -> None:
+    def run_if_due(self, clock: Clock) -> None:
         started_at = clock.monotonic()
         if started_at < self.due_at:
             return
@@ -39,10 +41,10 @@ class Step:
         try:
             self.run()
         except StoreError as error:
-            log.warning("store", extra={"action": f"step.{self.name}", "error": str(error)})
+            _log.warning("store", extra={"action": f"step.{self.name}", "error": str(error)})
         except Exception:
             # A bug in one step must not stop the others: shards would go silent one by one.
-            log.exception("failed", extra={"action": f"step.{self.name}"})
+            _log.exception("failed", extra={"action": f"step.{self.name}"})
 
 
 @dataclass(slots=True)
@@ -51,7 +53,6 @@ class Runner:
 
     node: Node
     clock: Clock
-    log: Logger
     stop: Event
 
     def run(self) -> None:
@@ -74,13 +75,13 @@ class Runner:
         self.stop.wait()
         for thread in threads:
             thread.join()
-        Step("drain", self.node.drain, 0).run_if_due(self.clock, self.log)
+        Step("drain", self.node.drain, 0).run_if_due(self.clock)
 
     def _thread(self, name: str, steps: list[Step], pause_seconds: float) -> Thread:
         def loop() -> None:
             while not self.stop.is_set():
                 for step in steps:
-                    step.run_if_due(self.clock, self.log)
+                    step.run_if_due(self.clock)
                 self.stop.wait(pause_seconds)
 
         return Thread(target=loop, name=name, daemon=True)

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
-from shared.adapters.sqs.due_queue import SqsDueQueue
-
 from functions.scheduler.node import Node
 from functions.scheduler.runner import Runner
 from functions.scheduler.settings import Ports, R, Settings, Spread, T, in_order
@@ -17,6 +15,7 @@ from shared.adapters.dynamodb.entry_store import DynamoEntryStore
 from shared.adapters.dynamodb.fleet_store import DynamoFleetStore
 from shared.adapters.dynamodb.job_store import DynamoJobStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
+from shared.adapters.sqs.due_queue import SqsDueQueue
 from shared.adapters.system import SystemClock, SystemRandomness
 from shared.config import TableNames, queue_urls, required, shard_count, table_variable, version
 from shared.observability.logs import logger_for
@@ -31,7 +30,7 @@ def build_runner(environment: Mapping[str, str]) -> Runner:
     for name in _TABLES:
         required(environment, table_variable(name))
     tables = TableNames.from_environment(environment)
-    clock, randomness, log = SystemClock(), SystemRandomness(), logger_for("scheduler")
+    clock, randomness = SystemClock(), SystemRandomness()
     dynamodb, sqs = dynamodb_client(), sqs_client()
     ports = Ports(
         fleet=DynamoFleetStore(dynamodb, tables, clock, randomness),
@@ -47,8 +46,8 @@ def build_runner(environment: Mapping[str, str]) -> Runner:
         version=version(environment),
         shard_count=shard_count(environment),
     )
-    log.append_keys(node_id=settings.node_id)
-    return Runner(Node(ports, settings, log, spread=over_threads(SENDERS)), clock, log, Event())
+    logger_for("scheduler").append_keys(node_id=settings.node_id)
+    return Runner(Node(ports, settings, over_threads(SENDERS)), clock, Event())
 
 
 def over_threads(count: int) -> Spread:

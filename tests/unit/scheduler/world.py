@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -57,7 +56,7 @@ class World:
             self.fleet, self.entries, self.jobs, self.runs, self.queues, self.clock, SeededRandomness(node_id)
         )
         settings = Settings(node_id=node_id, version="test", shard_count=SHARDS, timing=timing)
-        node = Node(replace(standard, **ports), settings, logging.getLogger("test.scheduler"))
+        node = Node(replace(standard, **ports), settings)
         node.start()
         node.beat_once()
         self.nodes.append(node)
