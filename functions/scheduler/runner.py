@@ -42,7 +42,7 @@ class Step:
             self.run()
         except StoreError as error:
             _log.warning("store", extra={"action": f"step.{self.name}", "error": str(error)})
-        except Exception:
+        except Exception:  # noqa: BLE001 (the edge of a loop)
             # A bug in one step must not stop the others: shards would go silent one by one.
             _log.exception("failed", extra={"action": f"step.{self.name}"})
 

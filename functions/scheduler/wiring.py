@@ -37,7 +37,7 @@ def build_runner(environment: Mapping[str, str]) -> Runner:
         entries=DynamoEntryStore(dynamodb, tables, clock, randomness),
         jobs=DynamoJobStore(dynamodb, tables, clock, randomness),
         runs=DynamoRunStore(dynamodb, tables, clock, randomness),
-        queues={lane: SqsDueQueue(sqs, url, clock) for lane, url in queue_urls(environment).items()},
+        queues={lane: SqsDueQueue(sqs, url, clock, randomness) for lane, url in queue_urls(environment).items()},
         clock=clock,
         randomness=randomness,
     )
