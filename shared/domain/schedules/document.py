@@ -23,7 +23,7 @@ _KEYS = {
     "every": ("anchor",),
 }
 _READERS = {"at": read_at, "in": read_in, "cron": read_cron, "every": read_every}
-_EXAMPLE = '{"cron": "30 2 * * MON-FRI", "timezone": "Europe/Berlin"}'
+_EXAMPLE = {"cron": "30 2 * * MON-FRI", "timezone": "Europe/Berlin"}
 
 _T = TypeVar("_T")
 

@@ -21,7 +21,7 @@ _MAX_REASON_LENGTH = 100
 _SHOWN = 60
 
 
-def problem(pointer: str, detail: str, example: str | None = None) -> InvalidRequest:
+def problem(pointer: str, detail: str, example: object = None) -> InvalidRequest:
     return InvalidRequest(FieldProblem(pointer, detail, example))
 
 
@@ -64,20 +64,20 @@ def read_timezone(value: object, pointer: str = "#/timezone") -> str:
 
 def read_whole_number(value: object, pointer: str, *, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise problem(pointer, f"{shown(value)} is not a whole number between {low} and {high}", str(low))
+        raise problem(pointer, f"{shown(value)} is not a whole number between {low} and {high}", low)
     return value
 
 
 def read_bool(value: object, pointer: str) -> bool:
     if not isinstance(value, bool):
-        raise problem(pointer, f"{shown(value)} is neither true nor false", "true")
+        raise problem(pointer, f"{shown(value)} is neither true nor false", True)
     return value
 
 
 def read_exclude(value: object, pointer: str = "#/exclude") -> Excluded:
     """A list of {"date", "reason"} as ascending (date, reason) pairs."""
     if not isinstance(value, list | tuple):
-        raise problem(pointer, "exclude is a list of dates", '[{"date": "2026-12-25", "reason": "holiday"}]')
+        raise problem(pointer, "exclude is a list of dates", [{"date": "2026-12-25", "reason": "holiday"}])
     if len(value) > MAX_EXCLUDED_DATES:
         raise problem(pointer, f"{len(value)} dates, the limit is {MAX_EXCLUDED_DATES}")
     pairs = [_read_excluded(item, f"{pointer}/{index}") for index, item in enumerate(value)]
@@ -87,7 +87,7 @@ def read_exclude(value: object, pointer: str = "#/exclude") -> Excluded:
 
 
 def _read_excluded(item: object, pointer: str) -> tuple[date, str]:
-    example = '{"date": "2026-12-25", "reason": "holiday"}'
+    example = {"date": "2026-12-25", "reason": "holiday"}
     if not isinstance(item, Mapping) or not set(item) <= {"date", "reason"} or "date" not in item:
         raise problem(pointer, "an excluded day has a date and a reason", example)
     text, reason = item["date"], item.get("reason", "")
