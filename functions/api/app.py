@@ -1,90 +1,12 @@
-"""The Lambda: one event of an HTTP API in (payload 2.0), one answer out; whatever fails becomes a problem+json.
-
-gate        route, key, scope, body        before Powertools, which validates first and asks later
-resolver    parameters, endpoint           Powertools with validation
-responses   the answer, or the problem
-"""
+"""The Lambda's entry point: imports at its start, where they are cheap; the stores at the first call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
-from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
-from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
-
-from functions.api import audit, wiring
-from functions.api.authentication import Authenticator
-from functions.api.backend import Backend
-from functions.api.editor import JobEditor
-from functions.api.gate import CALL, Call, Gate, as_plain_json, request_id_of
-from functions.api.health import HealthRoutes
-from functions.api.jobs import JobRoutes
-from functions.api.requests import problems_of
-from functions.api.responses import Answer, is_fault, problem
-from functions.api.routing import Route
-from functions.api.runs import RunRoutes
-from functions.api.schedules import ScheduleRoutes
-from shared.domain.errors import InvalidRequest
-
-Event = Mapping[str, Any]
-Handler = Callable[[Event, Any], dict[str, Any]]
-
-
-def routes_of(backend: Backend) -> list[Route]:
-    editor = JobEditor(backend)
-    groups = (JobRoutes(backend, editor), RunRoutes(backend, editor), ScheduleRoutes(backend), HealthRoutes(backend))
-    return [route for group in groups for route in group.routes()]
-
-
-def build(backend: Backend) -> Handler:
-    """A handler over these stores; a process has one, a test as many as it likes."""
-    routes = routes_of(backend)
-    gate = Gate(routes, Authenticator(backend))
-    resolver = APIGatewayHttpResolver(enable_validation=True, debug=False)
-    for route in routes:
-        resolver.route(route.path, method=route.method)(route.endpoint)
-
-    def explain(error: Exception) -> Answer:
-        call: Call = resolver.context[CALL]
-        if isinstance(error, RequestValidationError):
-            # The first part of a location only says whether it is in the body, the path or the query.
-            found = [{**each, "loc": each["loc"][1:]} for each in error.errors()]
-            error = InvalidRequest(problems_of(found, call.route.model))
-        return _explained(error, call.request_id)
-
-    resolver.exception_handler(Exception)(explain)
-
-    def handle(event: Event, context: Any) -> dict[str, Any]:
-        proxy = APIGatewayProxyEventV2(dict(event))
-        try:
-            call = gate.admit(proxy)
-        except Exception as error:  # noqa: BLE001 (the Lambda's edge)
-            return _as_event(_explained(error, request_id_of(event)))
-        resolver.append_context(**{CALL: call})  # type: ignore[no-untyped-call]
-        return resolver.resolve(as_plain_json(event, call.body), context)
-
-    return handle
-
-
-def _explained(error: Exception, request_id: str) -> Answer:
-    if is_fault(error):
-        audit.record_fault(error, request_id)
-    return problem(error, request_id)
-
-
-def _as_event(answer: Answer) -> dict[str, Any]:
-    """As the resolver does it, for answers that never reach it."""
-    headers = {name: value for name, value in answer.headers.items() if isinstance(value, str)}
-    return {
-        "statusCode": answer.status_code,
-        "body": answer.body,
-        "isBase64Encoded": False,
-        "headers": headers,
-        "cookies": [],
-    }
+from functions.api import wiring
+from functions.api.resolving import Event, Handler, build
 
 
 @cache

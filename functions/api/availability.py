@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from functions.api.bodies import pointer_to
+from functions.api.requests import EXAMPLES
 from shared.domain.errors import FieldProblem
 from shared.schema import DEFAULT_LANE
 
@@ -41,9 +42,9 @@ def not_available(document: Mapping[str, Any]) -> Iterator[FieldProblem]:
             value = value.get(name, values[0]) if isinstance(value, Mapping) else values[0]
         if value not in values:
             listed = ", ".join(json.dumps(each) for each in values if each is not None) or "nothing"
-            yield FieldProblem(pointer_to(*path), f"not available yet; what works here now: {listed}", values[0])
+            example = EXAMPLES[pointer_to(path[0])] if values[0] is None else values[0]
+            yield FieldProblem(pointer_to(*path), f"not available yet; what works here now: {listed}", example)
     for name in _TEMPLATED:
         if found := _TEMPLATE.search(json.dumps(document.get(name), ensure_ascii=False)):
-            yield FieldProblem(
-                pointer_to(name), f"templates such as {found.group()} are not available yet; send the value itself"
-            )
+            detail = f"templates such as {found.group()} are not available yet; send the value itself"
+            yield FieldProblem(pointer_to(name), detail, EXAMPLES[pointer_to(name)])

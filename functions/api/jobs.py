@@ -17,15 +17,19 @@ from functions.api.documents import cancellation_document, etag_of, job_document
 from functions.api.editor import Change, JobEditor
 from functions.api.gate import Call, call_of
 from functions.api.requests import CreateJob
-from functions.api.responses import Answer, answer
+from functions.api.responses import Answer, answer, encoded
 from functions.api.routing import JSON_BODY, PATCH_BODY, Route
 from shared.domain.access import Scope
 from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.instants import Instant
 from shared.domain.job import Job, JobState
 from shared.domain.limits import DEFAULT_PAGE, MAX_GROUP_LENGTH, MAX_NAME_LENGTH, MAX_PAGE
+from shared.domain.pages import Page
 from shared.domain.run import Run
 from shared.ports import JobFilter
+
+#: Of all payloads on a page, as answered: well inside what a Lambda may answer (6 MB).
+MAX_PAGE_LENGTH = 4_000_000
 
 Limit = Annotated[int, Query(), Field(ge=1, le=MAX_PAGE)]
 Cursor = Annotated[str | None, Query()]
@@ -71,7 +75,7 @@ class JobRoutes:
         del tag  # Declared for the OpenAPI document; Powertools cuts values at commas.
         call = call_of(request)
         only = JobFilter(JobState(state) if state else None, group, _tags_of(call), name_prefix)
-        page = self.backend.jobs.list_of_owner(call.caller.owner_id, only=only, limit=limit, cursor=cursor)
+        page = self._page(call, only, limit, cursor)
         now = self.backend.clock.now()
         items = [job_document(job, now=now, last_run=self._last_run(job)) for job in page.items]
         return answer({"items": items, "next_cursor": page.cursor})
@@ -114,6 +118,14 @@ class JobRoutes:
     def _shown(self, job: Job) -> Answer:
         document = job_document(job, now=self.backend.clock.now(), last_run=self._last_run(job))
         return answer(document, headers={"ETag": etag_of(job)})
+
+    def _page(self, call: Call, only: JobFilter, limit: int, cursor: str | None) -> Page[Job]:
+        """A page whose payloads fit an answer; a shorter one where they are large."""
+        while True:
+            page = self.backend.jobs.list_of_owner(call.caller.owner_id, only=only, limit=limit, cursor=cursor)
+            if limit == 1 or sum(len(encoded(job.payload)) for job in page.items) <= MAX_PAGE_LENGTH:
+                return page
+            limit //= 2
 
     def _last_run(self, job: Job) -> Run | None:
         newest = self.backend.runs.list_of_job(job.job_key, limit=1).items

@@ -87,6 +87,11 @@ def answer(document: object, *, status: HTTPStatus = HTTPStatus.OK, headers: dic
     return _response(status, "application/json", document, headers or {})
 
 
+def encoded(document: object) -> str:
+    """As it is answered: ASCII, so that whatever a caller sent can be shown back."""
+    return json.dumps(document, separators=(",", ":"))
+
+
 def problem(error: Exception, request_id: str) -> Answer:
     """The answer that explains `error`."""
     kind = kind_of(error)
@@ -122,6 +127,6 @@ def _response(status: HTTPStatus, content_type: str, document: object, headers: 
     return Response(
         status_code=int(status),
         content_type=content_type,
-        body=json.dumps(document, separators=(",", ":")),
+        body=encoded(document),
         headers={"Cache-Control": "no-store", **headers},
     )

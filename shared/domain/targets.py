@@ -50,7 +50,7 @@ def parse_target(document: object) -> dict[str, Any]:
     if read is None:
         what = "is missing" if kind is None else f"{_shown(kind)} is unknown"
         detail = f"the type of a target {what}; known types: {', '.join(_READERS)}"
-        raise InvalidRequest(FieldProblem("#/type", detail, "http"))
+        raise InvalidRequest(FieldProblem("#/type", detail, EXAMPLE_TARGET))
     problems: list[FieldProblem] = []
     target = read(document, problems)
     problems += [

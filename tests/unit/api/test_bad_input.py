@@ -1,0 +1,343 @@
+"""Whatever is wrong is named by its place, with an example that works there, and nothing is written."""
+
+from __future__ import annotations
+
+import base64
+import json
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from functions.api.requests import EXAMPLES
+from shared.domain.limits import MAX_BODY_BYTES, MAX_DEPTH, MAX_PAYLOAD_BYTES
+from tests.unit.api.world import CRON, HTTP, JOB, World, event_of
+
+NESTED: Any = []
+for _ in range(MAX_DEPTH):
+    NESTED = [NESTED]
+
+#: Members to set in a good request, and the place that must be named.
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"nme": "x"}, "#/nme"),
+    ({"revision": 3}, "#/revision"),
+    ({"next_slots": []}, "#/next_slots"),
+    ({"job_id": ""}, "#/job_id"),
+    ({"job_id": "a.b"}, "#/job_id"),
+    ({"job_id": "a/b"}, "#/job_id"),
+    ({"job_id": "a\n"}, "#/job_id"),
+    ({"job_id": "a\x00"}, "#/job_id"),
+    ({"job_id": "ü"}, "#/job_id"),
+    ({"job_id": "a" * 65}, "#/job_id"),
+    ({"job_id": 7}, "#/job_id"),
+    ({"name": 7}, "#/name"),
+    ({"name": None}, "#/name"),
+    ({"name": "a" * 201}, "#/name"),
+    ({"name": "bell\x07"}, "#/name"),
+    ({"name": "\ufffe"}, "#/name"),
+    ({"group": "nul\x00"}, "#/group"),
+    ({"group": "a" * 65}, "#/group"),
+    ({"tags": {"team": "\x00"}}, "#/tags/team"),
+    ({"tags": {"team": 7}}, "#/tags/team"),
+    ({"tags": {"": "x"}}, "#/tags/"),
+    ({"tags": {"a/b~": "x" * 201}}, "#/tags/a~1b~0"),
+    ({"tags": {str(number): "x" for number in range(21)}}, "#/tags"),
+    ({"tags": ["team"]}, "#/tags"),
+    ({"state": "cancelled"}, "#/state"),
+    ({"schedule": None}, "#/schedule"),
+    ({"schedule": "daily"}, "#/schedule"),
+    ({"schedule": {}}, "#/schedule"),
+    ({"schedule": {"timezone": "UTC"}}, "#/schedule"),
+    ({"schedule": {"cron": "* * * * *", "every": "PT5S"}}, "#/schedule/every"),
+    ({"schedule": {"at": "2026-11-27T00:00:05Z", "in": "PT5S"}}, "#/schedule/in"),
+    ({"schedule": {"cron": "0 0 30 2 *"}}, "#/schedule/cron"),
+    ({"schedule": {"cron": "61 * * * *"}}, "#/schedule/cron"),
+    ({"schedule": {"cron": 5}}, "#/schedule/cron"),
+    ({"schedule": {"cron": "0 0 * * *", "timezone": "Mars/Olympus"}}, "#/schedule/timezone"),
+    ({"schedule": {"cron": "0 0 * * *", "timezone": "../../etc/passwd"}}, "#/schedule/timezone"),
+    ({"schedule": {"cron": "0 0 * * *", "zone": "UTC"}}, "#/schedule/zone"),
+    ({"schedule": {"at": "2026-11-26T23:58:59Z"}}, "#/schedule/at"),
+    ({"schedule": {"at": "2026-11-27T00:00:05"}}, "#/schedule/at"),
+    ({"schedule": {"at": "tomorrow"}}, "#/schedule/at"),
+    ({"schedule": {"at": 1795737605000}}, "#/schedule/at"),
+    ({"schedule": {"at": "2126-11-27T00:00:05Z"}}, "#/schedule/at"),
+    ({"schedule": {"in": "5 minutes"}}, "#/schedule/in"),
+    ({"schedule": {"in": "P1M"}}, "#/schedule/in"),
+    ({"schedule": {"in": -5}}, "#/schedule/in"),
+    ({"schedule": {"every": "PT0S"}}, "#/schedule/every"),
+    ({"schedule": {"every": "PT0.5S"}}, "#/schedule/every"),
+    ({"schedule": {"every": "PT5S", "max_runs": 0}}, "#/schedule/max_runs"),
+    ({"schedule": {"every": "PT5S", "window": "P2D"}}, "#/schedule/window"),
+    ({"schedule": {"every": "PT5S", "end_at": "2020-01-01T00:00:00Z"}}, "#/schedule/every"),
+    ({"target": None}, "#/target"),
+    ({"target": {}}, "#/target/type"),
+    ({"target": {"type": "ftp"}}, "#/target/type"),
+    ({"target": {"type": ["http"]}}, "#/target/type"),
+    ({"target": {"type": "http"}}, "#/target/url"),
+    ({"target": {**HTTP, "url": "ftp://example.com"}}, "#/target/url"),
+    ({"target": {**HTTP, "url": "file:///etc/passwd"}}, "#/target/url"),
+    ({"target": {**HTTP, "url": "example.com/hook"}}, "#/target/url"),
+    ({"target": {**HTTP, "url": "https://"}}, "#/target/url"),
+    ({"target": {**HTTP, "url": "https:///hook"}}, "#/target/url"),
+    ({"target": {**HTTP, "url": "https://user:secret@example.com/"}}, "#/target/url"),
+    ({"target": {**HTTP, "url": "https://example.com:99999/"}}, "#/target/url"),
+    ({"target": {**HTTP, "url": "https://[::1/"}}, "#/target/url"),
+    ({"target": {**HTTP, "url": "https://example.com/a b"}}, "#/target/url"),
+    ({"target": {**HTTP, "url": "https://example.com/\r\nX: y"}}, "#/target/url"),
+    ({"target": {**HTTP, "url": "https://bücher.example/"}}, "#/target/url"),
+    ({"target": {**HTTP, "url": "https://example.com/#part"}}, "#/target/url"),
+    ({"target": {**HTTP, "url": "https://example.com/" + "a" * 2048}}, "#/target/url"),
+    ({"target": {**HTTP, "method": "TRACE"}}, "#/target/method"),
+    ({"target": {**HTTP, "headers": ["a"]}}, "#/target/headers"),
+    ({"target": {**HTTP, "headers": {"X-A": 7}}}, "#/target/headers/X-A"),
+    ({"target": {**HTTP, "headers": {"X A": "b"}}}, "#/target/headers/X A"),
+    ({"target": {**HTTP, "headers": {"X-A": "b\r\nX-B: c"}}}, "#/target/headers/X-A"),
+    ({"target": {**HTTP, "headers": {"Host": "b"}}}, "#/target/headers/Host"),
+    ({"target": {**HTTP, "headers": {"Transfer-Encoding": "b"}}}, "#/target/headers/Transfer-Encoding"),
+    ({"target": {**HTTP, "headers": {"webhook-id": "b"}}}, "#/target/headers/webhook-id"),
+    ({"target": {**HTTP, "headers": {"Carillon-Slot": "b"}}}, "#/target/headers/Carillon-Slot"),
+    ({"target": {**HTTP, "headers": {"Authorization": "Bearer x"}}}, "#/target/headers/Authorization"),
+    ({"target": {**HTTP, "headers": {"X-A": "b", "x-a": "c"}}}, "#/target/headers/x-a"),
+    ({"target": {**HTTP, "headers": {f"X-{number}": "b" for number in range(51)}}}, "#/target/headers"),
+    ({"target": {**HTTP, "headers": {"X-A": "b" * 9000}}}, "#/target/headers"),
+    ({"target": {**HTTP, "uri": "x"}}, "#/target/uri"),
+    ({"target": {**HTTP, "auth": {"secret_ref": "arn:aws:x"}}}, "#/target/auth"),
+    ({"target": {"type": "handler"}}, "#/target/name"),
+    ({"target": {"type": "handler", "name": "os; rm"}}, "#/target/name"),
+    ({"target": {"type": "handler", "name": "echo", "url": "https://example.com"}}, "#/target/url"),
+    ({"payload": "\ud800"}, "#/payload"),
+    ({"payload": {"a": ["\udfff"]}}, "#/payload/a/0"),
+    ({"payload": {"slot": "{{slot}}"}}, "#/payload"),
+    ({"payload": NESTED}, "#/payload/0/0"),
+    ({"target": {**HTTP, "url": "https://example.com/%7B%7B", "headers": {"X-Run": "{{run_id}}"}}}, "#/target"),
+    ({"lane": "catchup"}, "#/lane"),
+    ({"lane": "mine"}, "#/lane"),
+    ({"timeout": "PT0.999S"}, "#/timeout"),
+    ({"timeout": "PT11H0.001S"}, "#/timeout"),
+    ({"timeout": 60}, "#/timeout"),
+    ({"timeout": "P1Y"}, "#/timeout"),
+    ({"retry": {"max_attempts": 5}}, "#/retry/max_attempts"),
+    ({"retry": {"max_attempts": "1"}}, "#/retry/max_attempts"),
+    ({"retry": {"max_attempts": True}}, "#/retry/max_attempts"),
+    ({"retry": {"base": "PT5S"}}, "#/retry/base"),
+    ({"retry": {"attempts": 1}}, "#/retry/attempts"),
+    ({"overlap": "skip"}, "#/overlap"),
+    ({"overlap": "never"}, "#/overlap"),
+    ({"max_concurrent": 2}, "#/max_concurrent"),
+    ({"misfire": {"policy": "panic"}}, "#/misfire/policy"),
+    ({"misfire": {"grace": "soon"}}, "#/misfire/grace"),
+    ({"misfire": {"limit": 1001}}, "#/misfire/limit"),
+    ({"misfire": {"limit": 0}}, "#/misfire/limit"),
+    ({"keep_after_completion": "P367D"}, "#/keep_after_completion"),
+]
+
+
+def refused(world: World, body: object, **headers: str) -> dict[str, Any]:
+    """The problem with which a create is refused; and nothing was written."""
+    before = world.contents()
+    reply = world.send("POST", "/v1/jobs", body, **headers)
+    assert world.contents() == before
+    assert reply.headers["content-type"] == "application/problem+json"
+    document: dict[str, Any] = reply.json
+    assert document["status"] == reply.status
+    assert document["instance"] == "request-1"
+    assert document["type"].startswith("https://")
+    assert document["title"]
+    assert document["detail"]
+    return document
+
+
+@pytest.mark.parametrize(("members", "pointer"), WRONG, ids=lambda value: json.dumps(value)[:60])
+def test_a_wrong_member_is_refused_by_name_with_an_example(members: dict[str, Any], pointer: str) -> None:
+    document = refused(World(), {**JOB, **members})
+    assert document["status"] == 400
+    found = {each["pointer"]: each for each in document["errors"]}
+    assert pointer in found, document
+    assert found[pointer]["detail"]
+    if pointer != "#/max_concurrent" and "deeper" not in found[pointer]["detail"]:
+        assert "example" in found[pointer], found[pointer]
+
+
+@pytest.mark.parametrize("pointer", sorted(EXAMPLES))
+def test_every_example_is_accepted_where_it_is_given(pointer: str) -> None:
+    world = World()
+    name = pointer.split("/")[-1]
+    if pointer in {"#/count", "#/after"}:
+        reply = world.send("POST", "/v1/schedules/preview", {"schedule": CRON, name: EXAMPLES[pointer]})
+    elif pointer in {"#/limit", "#/tag", "#/state", "#/group"}:
+        reply = world.send("GET", "/v1/jobs", query=f"{name}={EXAMPLES[pointer]}")
+    else:
+        reply = world.send("POST", "/v1/jobs", placed(deepcopy(JOB), pointer, EXAMPLES[pointer]))
+    assert reply.status in {200, 201}, reply.text
+
+
+def placed(document: dict[str, Any], pointer: str, value: Any) -> Any:
+    if pointer == "#":
+        return value
+    *parents, name = pointer.removeprefix("#/").split("/")
+    inner = document
+    for parent in parents:
+        inner = inner.setdefault(parent, {})
+    inner[name] = value
+    return document
+
+
+@pytest.mark.parametrize(
+    ("members", "pointer"),
+    [each for each in WRONG if each[1].count("/") == 2 and each[1].startswith(("#/schedule", "#/target"))],
+    ids=lambda value: json.dumps(value)[:60],
+)
+def test_the_example_beside_a_member_of_schedule_or_target_is_accepted(members: dict[str, Any], pointer: str) -> None:
+    """At its place, or, where the member itself is the fault, in place of the part that it is in."""
+    world = World()
+    problem = next(each for each in refused(world, {**JOB, **members})["errors"] if each["pointer"] == pointer)
+    part = pointer.split("/")[1]
+    at_its_place = placed({**JOB, **deepcopy(members)}, pointer, problem["example"])
+    in_place_of_the_part = {**JOB, part: problem["example"]}
+    replies = [world.send("POST", "/v1/jobs", body) for body in (at_its_place, in_place_of_the_part)]
+    if "example" in problem and "exclude each other" not in problem["detail"]:
+        assert any(reply.status == 201 for reply in replies), [problem, *replies]
+
+
+def test_all_problems_are_named_at_once() -> None:
+    wrong = {"schedule": {"cron": "x"}, "target": {"type": "http", "url": "z"}, "timeout": "soon"}
+    document = refused(World(), {**JOB, **wrong})
+    pointers = {each["pointer"] for each in document["errors"]}
+    assert pointers >= {"#/schedule/cron", "#/target/url", "#/timeout"}
+
+
+def test_a_misspelt_member_is_told_the_name_it_may_have_meant() -> None:
+    document = refused(World(), {**JOB, "shedule": CRON})
+    assert "did you mean schedule?" in document["errors"][0]["detail"]
+
+
+@pytest.mark.parametrize("missing", ["schedule", "target"])
+def test_a_missing_part_is_named(missing: str) -> None:
+    document = refused(World(), {name: value for name, value in JOB.items() if name != missing})
+    assert [each["pointer"] for each in document["errors"]] == [f"#/{missing}"]
+    assert document["errors"][0]["example"]
+
+
+def test_the_position_of_a_character_that_cannot_be_sent_is_told() -> None:
+    document = refused(World(), {**JOB, "name": "ab\x00"})
+    assert "position 2" in document["errors"][0]["detail"]
+    assert "'\\x00'" in document["errors"][0]["detail"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["", " ", "{", "nonsense", "[]", "7", "null", '"text"', "[" * 5_000, '{"a":' * 5_000, '{"a": NaN}', '{"a": -Infinity}',
+     '{"schedule": {}, "schedule": {}}', '{"payload": {"a": 1, "a": 2}}', '{"a": ' + "1" * 5_000 + "}", "\ufeff{}"],
+    ids=lambda body: body[:20],
+)  # fmt: skip
+def test_what_is_no_json_object_is_refused(body: str) -> None:
+    assert refused(World(), body)["status"] == 400
+
+
+def test_a_number_beyond_floats_is_refused_by_its_place() -> None:
+    document = refused(World(), json.dumps(JOB)[:-1] + ', "payload": {"big": 1e999}}'.replace("payload", "tags"))
+    assert [each["pointer"] for each in document["errors"]] == ["#/tags/big"]
+
+
+def test_two_schedules_of_one_name_are_refused_by_the_name() -> None:
+    assert "'schedule'" in refused(World(), '{"schedule": {"in": "PT1S"}, "schedule": {"in": "PT2S"}}')["detail"]
+
+
+def test_a_payload_may_be_as_large_as_the_limit_and_no_larger() -> None:
+    world = World()
+    world.create(payload="x" * (MAX_PAYLOAD_BYTES - 2))
+    document = refused(world, {**JOB, "job_id": "larger", "payload": "x" * (MAX_PAYLOAD_BYTES - 1)})
+    assert document["status"] == 413
+    assert [each["pointer"] for each in document["errors"]] == ["#/payload"]
+
+
+def test_the_size_of_a_payload_is_that_of_its_utf_8() -> None:
+    document = refused(World(), json.dumps({**JOB, "payload": "€" * (MAX_PAYLOAD_BYTES // 3 + 1)}, ensure_ascii=False))
+    assert document["status"] == 413
+
+
+@pytest.mark.parametrize("size", [MAX_BODY_BYTES + 1, 5 * MAX_BODY_BYTES])
+def test_a_body_over_the_limit_is_refused(size: int) -> None:
+    document = refused(World(), json.dumps(JOB).ljust(size))
+    assert document["status"] == 413
+    assert str(MAX_BODY_BYTES) in document["detail"]
+
+
+def test_a_body_of_just_the_limit_is_read() -> None:
+    assert World().send("POST", "/v1/jobs", json.dumps(JOB).ljust(MAX_BODY_BYTES)).status == 201
+
+
+@pytest.mark.parametrize(
+    "media_type", ["text/plain", "application/x-www-form-urlencoded", "application/merge-patch+json"]
+)
+def test_another_media_type_is_refused_with_the_one_that_is_read(media_type: str) -> None:
+    document = refused(World(), JOB, content_type=media_type)
+    assert document["status"] == 415
+    assert "application/json" in document["detail"]
+
+
+def test_a_charset_may_follow_the_media_type() -> None:
+    assert World().send("POST", "/v1/jobs", JOB, content_type="Application/JSON; charset=utf-8").status == 201
+
+
+def encoded_event(world: World, body: str) -> dict[str, Any]:
+    event = event_of("POST", "/v1/jobs", body, query="", headers={"authorization": f"Bearer {world.key_text}"})
+    return {**event, "isBase64Encoded": True}
+
+
+def test_a_body_that_came_as_base64_is_read() -> None:
+    world = World()
+    body = base64.b64encode(json.dumps({**JOB, "name": "Glück"}, ensure_ascii=False).encode()).decode()
+    assert world.handler(encoded_event(world, body), None)["statusCode"] == 201
+    assert world.job().name == "Glück"
+
+
+@pytest.mark.parametrize("body", ["not base64!", base64.b64encode(b"\xff\xfe{}").decode()])
+def test_bytes_that_are_no_text_are_refused(body: str) -> None:
+    world = World()
+    assert world.handler(encoded_event(world, body), None)["statusCode"] == 400
+    assert world.tables.jobs == {}
+
+
+@pytest.mark.parametrize(
+    ("query", "pointer"),
+    [
+        ("limit=0", "#/limit"), ("limit=201", "#/limit"), ("limit=many", "#/limit"), ("limit=1&limit=2", "#/limit"),
+        ("state=gone", "#/state"), ("cursor=xyz", "#/cursor"), ("owner=globex", "#/owner"), ("tag=team", "#/tag"),
+        ("group=" + "a" * 65, "#/group"), ("limit=", "#/limit"),
+    ],
+)  # fmt: skip
+def test_a_wrong_query_parameter_is_refused_by_name(query: str, pointer: str) -> None:
+    reply = World().send("GET", "/v1/jobs", query=query)
+    assert (reply.status, reply.pointers) == (400, [pointer])
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/v1", "/v1/", "/v1/jobs/", "/v1/jobs/a/", "/v1/jobs/a\n", "/v2/jobs", "/v1/jobs/a/b"]
+)
+def test_an_unknown_route_is_answered_404(path: str) -> None:
+    reply = World().send("GET", path)
+    assert (reply.status, reply.json["title"]) == (404, "There is no such route")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("PUT", "/v1/jobs", "GET, POST"),
+        ("POST", "/v1/jobs/a", "DELETE, GET, PATCH"),
+        ("OPTIONS", "/v1/jobs/a/pause", "POST"),
+        ("HEAD", "/v1/jobs/a/runs/b", "GET"),
+        ("POST", "/v1/health", "GET"),
+    ],
+)
+def test_a_method_the_route_has_not_is_answered_405_with_those_it_has(method: str, path: str, allowed: str) -> None:
+    reply = World().send(method, path)
+    assert (reply.status, reply.headers["allow"]) == (405, allowed)
+    assert reply.headers["content-type"] == "application/problem+json"
+
+
+def test_a_body_where_none_is_read_is_refused() -> None:
+    world = World()
+    world.create()
+    assert world.send("POST", "/v1/jobs/nightly-report/pause", {"until": "tomorrow"}).status == 400
+    assert world.send("POST", "/v1/jobs/nightly-report/pause", "{}").status == 200
