@@ -1,0 +1,13 @@
+"""What users of Carillon import. A function that runs as a job's target:
+
+from carillon import Context, handler
+
+@handler("resize")
+def resize(context: Context, payload: dict[str, str]) -> str: ...
+"""
+
+from carillon.handlers import Context, handler
+
+__version__ = "0.1.0"
+
+__all__ = ["Context", "__version__", "handler"]

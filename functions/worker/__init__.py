@@ -1,0 +1,21 @@
+"""The worker: claims the runs that a lane delivers, holds each until fire_at, calls its target and records the end.
+
+One executor, two hosts: `process_host` polls a lane and never stops, `lambda_host` is handed one batch at a time.
+
+    delivery -> claim -> read -> hold -> start -> end -> finish -> acknowledge
+
+claim        The run's row is inserted with token 1; where a row is, `decide_claim` says whose run it is. Nothing is
+             read or called for a run that is not claimed.
+read         The job, after the claim: what a pause or a cancel wrote before this read is obeyed, and what it wrote
+             after it sees the claimed run. The order of the two is what makes an answer of the API exact.
+hold         Until fire_at, in a heap. The message is early by the lead, so that queue and claim are off the clock.
+start        Never before fire_at on this host's clock, and never on a lease that has run out: both are looked at again
+             on the thread that calls the target.
+end          The target's answer, or the deadline, whichever is first; what comes second is discarded.
+finish       Written where the token is still ours, in batches, off the hot path. Refused: someone took over, so the
+             result is discarded and the message left alone.
+acknowledge  The message is deleted only now. A worker that dies before leaves it to be delivered again.
+
+Until then a heartbeat extends lease and visibility together, every third of the lease. Refused: the run is fenced; its
+`cancelled` event is set and nothing more is written. A message whose run is alive elsewhere is hidden, never deleted.
+"""

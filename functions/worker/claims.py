@@ -1,0 +1,173 @@
+"""Claiming the runs of a batch: one insert, and the claim rule for every run whose row was there already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from functions.worker.admission import hidden_seconds_until
+from functions.worker.endings import lost_attempt
+from functions.worker.live_run import LiveRun
+from functions.worker.messages import Messages
+from functions.worker.settings import WorkerSettings
+from shared.domain.errors import StoreError
+from shared.domain.instants import SECOND, Instant
+from shared.domain.message import Dispatch
+from shared.domain.run import Duplicate, HideUntil, Mine, Run, RunStatus, TakeOver, decide_claim
+from shared.observability.logs import logger_for
+from shared.ports import Clock, Delivery, Randomness, RunStore
+
+_logger = logger_for("worker")
+_Answer = TypeVar("_Answer")
+
+#: An answer that was lost is asked for again this often: the claim_id tells whether the first one counted.
+_TRIES = 3
+#: Between the read of a row and its take-over another worker may move it.
+_MOVES_FOLLOWED = 3
+_CLAIM_ID_BYTES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    delivery: Delivery
+    dispatch: Dispatch
+    run: Run
+
+
+@dataclass(slots=True)
+class Claimed:
+    """What a batch came to. What is in neither list is alive elsewhere or undecided; its message stays."""
+
+    runs: list[LiveRun] = field(default_factory=list)
+    #: The run has ended: the message is to be dropped.
+    duplicates: list[tuple[Delivery, Run]] = field(default_factory=list)
+
+
+class Claims:
+    def __init__(
+        self,
+        run_store: RunStore,
+        messages: Messages,
+        *,
+        clock: Clock,
+        randomness: Randomness,
+        settings: WorkerSettings,
+        worker_id: str,
+    ) -> None:
+        self._run_store = run_store
+        self._messages = messages
+        self._clock = clock
+        self._randomness = randomness
+        self._settings = settings
+        self._worker_id = worker_id
+
+    def claim(self, deliveries: Sequence[Delivery]) -> Claimed:
+        """Raises StoreError when the rows could not be inserted; the messages come again by themselves."""
+        claims = [self._claim_of(delivery) for delivery in deliveries]
+        rows = _answer_of(lambda: self._run_store.insert([claim.run for claim in claims]))
+        claimed = Claimed()
+        for claim, row in zip(claims, rows, strict=True):
+            try:
+                self._settle(claim, row, claimed)
+            except StoreError as error:
+                # The others of the batch are claimed already and must not be lost with it.
+                _logger.warning(
+                    "a run could not be taken over",
+                    extra={"action": "run.take_over", "run": claim.run.key, "error": str(error)},
+                )
+        return claimed
+
+    def _claim_of(self, delivery: Delivery) -> _Claim:
+        dispatch = delivery.dispatch
+        assert dispatch is not None
+        now = self._clock.now()
+        run = Run(
+            job_key=dispatch.job_key,
+            run_id=dispatch.run_id,
+            kind=dispatch.kind,
+            slot=dispatch.slot,
+            fire_at=dispatch.fire_at,
+            status=RunStatus.RUNNING,
+            generation=dispatch.generation,
+            attempt=dispatch.attempt,
+            claim_id=self._randomness.random_bytes(_CLAIM_ID_BYTES).hex(),
+            worker_id=self._worker_id,
+            lease_until=Instant(now + self._settings.lease_ms),
+            enqueued_at=dispatch.enqueued_at,
+            received_at=delivery.received_at,
+            claimed_at=now,
+        )
+        return _Claim(delivery, dispatch, run)
+
+    def _settle(self, claim: _Claim, row: Run | None, claimed: Claimed) -> None:
+        run = claim.run
+        for _ in range(_MOVES_FOLLOWED):
+            if row is None:
+                claimed.runs.append(self._live(claim, run))
+                return
+            decision = decide_claim(
+                row,
+                claim_id=run.claim_id,
+                generation=run.generation,
+                now=self._clock.now(),
+                clock_bound_ms=self._settings.clock_bound_ms,
+            )
+            match decision:
+                case Mine(run=stored):
+                    claimed.runs.append(self._live(claim, stored))
+                    return
+                case Duplicate(run=ended):
+                    claimed.duplicates.append((claim.delivery, ended))
+                    return
+                case HideUntil(instant=instant):
+                    self._hide_until(instant, claim.delivery)
+                    return
+                case TakeOver():
+                    run = self._successor(run, row, decision)
+                    row = self._take_over(run, row)
+        self._messages.hide(claim.delivery, seconds=1)
+
+    def _successor(self, run: Run, seen: Run, decision: TakeOver) -> Run:
+        now = self._clock.now()
+        return replace(
+            run,
+            token=decision.token,
+            attempt=decision.attempt,
+            attempts=(lost_attempt(seen),) if seen.status is RunStatus.RUNNING else (),
+            claimed_at=now,
+            lease_until=Instant(now + self._settings.lease_ms),
+        )
+
+    def _take_over(self, run: Run, seen: Run) -> Run | None:
+        row = _answer_of(lambda: self._run_store.take_over(run, seen=seen))
+        if row is None:
+            _logger.info(
+                "took over a run",
+                extra={"action": "run.take_over", "run": run.key, "token": run.token, "from": seen.worker_id},
+            )
+        return row
+
+    def _hide_until(self, instant: Instant, delivery: Delivery) -> None:
+        self._messages.hide(delivery, seconds=hidden_seconds_until(instant, now=self._clock.now()))
+
+    def _live(self, claim: _Claim, run: Run) -> LiveRun:
+        # The lease counts from when it was written down, on this host's clock and before the write.
+        monotonic = self._clock.monotonic()
+        left_ms = min(run.lease_until - self._clock.now(), self._settings.lease_ms)
+        return LiveRun(
+            run=run,
+            delivery=claim.delivery,
+            dispatch=claim.dispatch,
+            trusted_until=monotonic + left_ms / SECOND,
+            renew_until=monotonic + (left_ms - self._settings.lease_ms * 2 / 3) / SECOND,
+        )
+
+
+def _answer_of(call: Callable[[], _Answer]) -> _Answer:
+    for _ in range(_TRIES - 1):
+        try:
+            return call()
+        except StoreError as error:
+            _logger.warning("asking again", extra={"action": "run.claim", "error": str(error)})
+    return call()

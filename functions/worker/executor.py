@@ -1,0 +1,285 @@
+"""The executor: every act of the worker as a public step, for two hosts, for tests and for the simulation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from math import inf
+from threading import Lock
+
+from functions.worker.admission import admit
+from functions.worker.claims import Claims
+from functions.worker.endings import completes, finish_after, finish_without_start
+from functions.worker.live_run import LiveRun
+from functions.worker.live_runs import LiveRuns
+from functions.worker.messages import Acknowledge, Messages
+from functions.worker.settings import WorkerSettings
+from functions.worker.targets import Call, Outcome, Targets, failed, timed_out
+from shared.domain.errors import StoreError
+from shared.domain.instants import SECOND, Instant
+from shared.domain.job import Job, may_run
+from shared.domain.run import Finish, Run, RunStatus
+from shared.observability.logs import logger_for
+from shared.ports import Clock, Delivery, DueQueue, JobStore, Randomness, RunStore
+from shared.ports.run_store import Heartbeat
+
+_logger = logger_for("worker")
+
+#: What one batch of statements may carry.
+FINISH_BATCH = 25
+_WORKER_ID_BYTES = 8
+#: A held run whose lease has run out waits for a heartbeat, and is looked at again after this.
+_UNTRUSTED_WAIT_MS = SECOND
+
+
+def new_worker_id(randomness: Randomness) -> str:
+    """Fresh at every start: a worker never mistakes the claims of its predecessor for its own."""
+    return randomness.random_bytes(_WORKER_ID_BYTES).hex()
+
+
+class Executor:
+    """Each step may be called from any thread; none waits for time to pass.
+
+    `acknowledge` is told of messages that are done with; without it they are deleted. `ends_until` is the monotonic
+    second in which this host ends, if it is known to: no run is started that could not end before.
+    """
+
+    def __init__(
+        self,
+        *,
+        queue: DueQueue,
+        run_store: RunStore,
+        job_store: JobStore,
+        targets: Targets,
+        clock: Clock,
+        randomness: Randomness,
+        settings: WorkerSettings,
+        worker_id: str,
+        acknowledge: Acknowledge | None = None,
+        ends_until: float | None = None,
+    ) -> None:
+        self._run_store = run_store
+        self._job_store = job_store
+        self._targets = targets
+        self._clock = clock
+        self._settings = settings
+        self._ends_until = inf if ends_until is None else ends_until
+        self._messages = Messages(queue, acknowledge)
+        self._claims = Claims(
+            run_store, self._messages, clock=clock, randomness=randomness, settings=settings, worker_id=worker_id
+        )
+        self._finish_limit = FINISH_BATCH
+        self.runs = LiveRuns()
+        #: What was seen since the start, by name; for tests and logs.
+        self.counts: Counter[str] = Counter()
+        self._counts_lock = Lock()
+
+    def _count(self, what: str, by: int = 1) -> None:
+        with self._counts_lock:
+            self.counts[what] += by
+
+    # Claim and read --------------------------------------------------------------------------------------------------
+
+    def claim_once(self, deliveries: Sequence[Delivery]) -> list[LiveRun]:
+        """Claim, read and hold what is to run; answers what was claimed. Raises StoreError."""
+        admitted = [delivery for delivery in deliveries if self._is_admitted(delivery)]
+        if not admitted:
+            return []
+        claimed = self._claims.claim(admitted)
+        self._count("claimed", len(claimed.runs))
+        self._count("duplicate", len(claimed.duplicates))
+        self.runs.add(claimed.runs)
+        try:
+            self._read(claimed.runs)
+        finally:
+            if claimed.duplicates:
+                self._drop(claimed.duplicates)
+        return claimed.runs
+
+    def read_once(self) -> None:
+        """Read again for claimed runs whose job could not be read. Raises StoreError."""
+        self._read(self.runs.take_unread())
+
+    def _is_admitted(self, delivery: Delivery) -> bool:
+        left_ms = (self._ends_until - self._clock.monotonic()) * SECOND
+        hidden = admit(delivery, self._settings, now=self._clock.now(), left_ms=left_ms)
+        if hidden is None:
+            return True
+        self._count(hidden.reason)
+        if hidden.reason == "unreadable":
+            _logger.error(
+                "no version of this worker can read the message",
+                extra={"action": "message.unreadable", "message_id": delivery.message_id},
+            )
+        self._messages.hide(delivery, seconds=hidden.seconds)
+        return False
+
+    def _read(self, claimed: Sequence[LiveRun]) -> None:
+        if not claimed:
+            return
+        try:
+            jobs = self._job_store.get_many({live.run.job_key for live in claimed})
+        except StoreError:
+            self.runs.put_unread(claimed)
+            raise
+        for live in claimed:
+            self._admit_or_end(live, jobs.get(live.run.job_key))
+
+    def _admit_or_end(self, live: LiveRun, job: Job | None) -> None:
+        try:
+            reason = may_run(job, live.run.slot, is_single_fire=live.dispatch.is_single)
+        except Exception as error:
+            # A job that this worker cannot make sense of fails alone, and not with its batch.
+            _logger.exception("a job could not be judged", extra={"action": "run.read", "run": live.run.key})
+            self.end(live, failed("unreadable_job", f"this worker cannot judge the job's schedule: {error}"))
+            return
+        if reason is None:
+            live.job = job
+            self.runs.hold(live, until=live.run.fire_at)
+            return
+        self._count(reason)
+        finish = finish_without_start(
+            live.run, reason, now=self._clock.now(), retention_ms=self._settings.run_retention_ms
+        )
+        self.runs.end(live, finish)
+
+    def _drop(self, duplicates: Sequence[tuple[Delivery, Run]]) -> None:
+        """Whoever finished the run may have died before it completed the job. Raises StoreError."""
+        jobs = self._job_store.get_many({run.job_key for _, run in duplicates if run.status.is_final})
+        for _, run in duplicates:
+            if run.ended_at is not None:
+                self._complete(jobs.get(run.job_key), run, run.status, run.ended_at)
+        self._messages.acknowledge([delivery for delivery, _ in duplicates])
+
+    # Start and end ---------------------------------------------------------------------------------------------------
+
+    def start_due_once(self) -> list[LiveRun]:
+        """The runs whose time has come, each to be given to `execute` by the host."""
+        return self.runs.take_due(self._clock.now())
+
+    def execute(self, live: LiveRun) -> None:
+        """Start the run, call its target and end it: on a thread of the host's, for as long as the target takes."""
+        call = self.begin(live)
+        if call is not None:
+            self.end(live, self._outcome_of(call))
+
+    def begin(self, live: LiveRun) -> Call | None:
+        """Start the run now; None when it must wait, and is held again, or is not ours any more."""
+        assert live.job is not None
+        now, monotonic = self._clock.now(), self._clock.monotonic()
+        if now < live.run.fire_at:
+            # The clock was set back since the run was handed out.
+            self.runs.hold(live, until=live.run.fire_at)
+            return None
+        if monotonic >= live.trusted_until:
+            # This process slept through its lease: another may have taken the run, whose target must not see our token.
+            live.renew_until = monotonic
+            self.runs.hold(live, until=Instant(now + _UNTRUSTED_WAIT_MS))
+            return None
+        timeout_ms = int(min(live.job.timeout_ms, (self._ends_until - monotonic) * SECOND))
+        if timeout_ms <= 0 or not self.runs.start(live, at=now, monotonic=monotonic, timeout_ms=timeout_ms):
+            return None
+        return live.call()
+
+    def end(self, live: LiveRun, outcome: Outcome) -> bool:
+        """Decide how the run ended; False when that was decided before, and `outcome` is discarded."""
+        finish = finish_after(live, outcome, now=self._clock.now(), retention_ms=self._settings.run_retention_ms)
+        if not self.runs.end(live, finish):
+            self._count("discarded")
+            return False
+        self._count(outcome.status)
+        if outcome.status is not RunStatus.SUCCEEDED:
+            _logger.info(
+                "a run did not succeed",
+                extra={
+                    "action": "run.end",
+                    "run": live.run.key,
+                    "status": outcome.status,
+                    "error_type": None if finish.error is None else finish.error.type,
+                },
+            )
+        return True
+
+    def expire_once(self) -> list[LiveRun]:
+        """End the runs whose deadline has passed, and answer them: their threads go on until the handler returns."""
+        expired = self.runs.take_expired(self._clock.monotonic())
+        for live in expired:
+            # Decided first: a handler that answers to `cancelled` at once must not win against its own deadline.
+            self.end(live, timed_out(f"no end within {live.timeout_ms} ms"))
+            live.cancelled.set()
+        return expired
+
+    def _outcome_of(self, call: Call) -> Outcome:
+        try:
+            return self._targets.call(call)
+        except Exception as error:
+            _logger.exception("a target broke", extra={"action": "run.target", "run": call.key})
+            return failed(type(error).__name__, "the target broke; the worker's log has more")
+
+    # Finish and heartbeat --------------------------------------------------------------------------------------------
+
+    def finish_once(self) -> int:
+        """Store a batch of ends and acknowledge their messages; answers how many were tried. Raises StoreError, and
+        keeps what was not stored.
+        """
+        ends = self.runs.take_ending(self._finish_limit)
+        if not ends:
+            return 0
+        try:
+            self._store(ends)
+        except Exception:
+            # Alone from now on, so that the one at fault cannot hold up the others.
+            self._finish_limit = 1
+            self.runs.put_back_ending(live for live, _ in ends)
+            raise
+        self._finish_limit = FINISH_BATCH
+        return len(ends)
+
+    def _store(self, ends: Sequence[tuple[LiveRun, Finish]]) -> None:
+        stored = self._run_store.finish([finish for _, finish in ends])
+        done: list[LiveRun] = []
+        try:
+            for (live, finish), is_stored in zip(ends, stored, strict=True):
+                if is_stored:
+                    # Before the message is deleted: it is what brings a worker back here after a crash.
+                    self._complete(live.job, live.run, finish.status, finish.ended_at)
+                    done.append(live)
+                else:
+                    self._fence(live)
+        finally:
+            self.runs.remove(done)
+            self._messages.acknowledge([live.delivery for live in done])
+
+    def _complete(self, job: Job | None, run: Run, status: RunStatus, ended_at: Instant) -> None:
+        if job is not None and completes(job, run, status):
+            expires_at = Instant(ended_at + job.keep_after_completion_ms)
+            self._job_store.complete(job.job_key, job.generation, expires_at=expires_at)
+
+    def heartbeat_once(self) -> None:
+        """Extend lease and visibility of the runs that are a third into their lease. Raises StoreError."""
+        due = self.runs.to_renew(self._clock.monotonic())
+        if not due:
+            return
+        began = self._clock.monotonic()
+        lease_until = Instant(self._clock.now() + self._settings.lease_ms)
+        beats = [
+            Heartbeat(live.run.key, live.run.token, lease_until, started_at=live.started_at, progress=live.progress)
+            for live in due
+        ]
+        for live, is_kept in zip(due, self._run_store.heartbeat(beats), strict=True):
+            if is_kept:
+                live.trusted_until = began + self._settings.lease_seconds
+                live.renew_until = began + self._settings.lease_seconds / 3
+                self._messages.hide(live.delivery, seconds=self._settings.visibility_seconds)
+            elif live.finish is None:
+                # Refused with an end in hand means only that the end was stored a moment ago, or will be refused too.
+                self._fence(live)
+
+    def _fence(self, live: LiveRun) -> None:
+        """Someone else has the run: its result is discarded, its message left to them."""
+        live.cancelled.set()
+        self.runs.remove([live])
+        self._count("fenced")
+        _logger.warning(
+            "a run was fenced", extra={"action": "run.fenced", "run": live.run.key, "token": live.run.token}
+        )

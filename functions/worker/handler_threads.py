@@ -1,0 +1,87 @@
+"""The threads that call targets: a fixed number, and a spare for each that a timed-out handler keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from queue import SimpleQueue
+from threading import Lock, Thread
+
+from functions.worker.live_run import LiveRun
+from shared.observability.logs import logger_for
+
+_logger = logger_for("worker")
+
+
+class HandlerThreads:
+    """Started when first needed. They are daemons: a handler that never returns must not keep the process alive."""
+
+    def __init__(self, execute: Callable[[LiveRun], None], *, count: int, spare: int) -> None:
+        self._execute = execute
+        self._count = count
+        self._spare = spare
+        self._work: SimpleQueue[LiveRun | None] = SimpleQueue()
+        self._lock = Lock()
+        self._threads = 0
+        self._idle = 0
+        self._running: set[LiveRun] = set()
+        self._abandoned: set[LiveRun] = set()
+
+    @property
+    def usable(self) -> int:
+        """Threads that can take work: fewer than `count` once more handlers are stuck than there are spares."""
+        with self._lock:
+            return self._count - max(len(self._abandoned) - self._spare, 0)
+
+    def submit(self, live: LiveRun) -> None:
+        with self._lock:
+            self._work.put(live)
+            if self._idle < self._work.qsize():
+                self._start_one()
+
+    def abandon(self, live: LiveRun) -> None:
+        """The run has ended without its thread; another thread takes its place while there are spares."""
+        with self._lock:
+            if live not in self._running:
+                return
+            self._abandoned.add(live)
+            if self._work.qsize():
+                self._start_one()
+
+    def close(self) -> None:
+        """Let each thread end when it is done with what it has."""
+        with self._lock:
+            for _ in range(self._threads):
+                self._work.put(None)
+
+    def _start_one(self) -> None:
+        if self._threads < self._count + min(len(self._abandoned), self._spare):
+            self._threads += 1
+            Thread(target=self._serve, name="handler", daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            with self._lock:
+                self._idle += 1
+            live = self._work.get()
+            with self._lock:
+                self._idle -= 1
+                if live is None:
+                    self._threads -= 1
+                    return
+                self._running.add(live)
+            try:
+                self._execute(live)
+            except Exception:
+                _logger.exception("an execution broke", extra={"action": "run.execute", "run": live.run.key})
+            finally:
+                is_surplus = self._is_surplus_after(live)
+            if is_surplus:
+                return
+
+    def _is_surplus_after(self, live: LiveRun) -> bool:
+        with self._lock:
+            self._running.discard(live)
+            self._abandoned.discard(live)
+            is_surplus = self._threads > self._count + min(len(self._abandoned), self._spare)
+            self._threads -= is_surplus
+            return is_surplus

@@ -1,0 +1,120 @@
+"""The worker as a Lambda function behind an SQS event source mapping with partial batch responses.
+
+One invocation claims its batch, drives it to the end and reports what must stay in the queue: everything that was not
+acknowledged, so that whatever goes wrong here loses no message (B47).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, Protocol
+
+from functions.worker.executor import Executor
+from functions.worker.handler_threads import HandlerThreads
+from functions.worker.parts import WorkerParts
+from functions.worker.waiting import wait_until_due
+from shared.domain.errors import MessageUnreadable, StoreError
+from shared.domain.instants import SECOND, Instant
+from shared.domain.message import Dispatch, decode
+from shared.observability.logs import logger_for
+from shared.ports import Delivery
+
+_logger = logger_for("worker")
+
+#: No run goes on in the last seconds of an invocation: they belong to storing how the runs ended ...
+_FINISH_SECONDS = 3.0
+#: ... but for the last one, which belongs to the answer.
+_ANSWER_SECONDS = 1.0
+_LONGEST_WAIT_SECONDS = 0.5
+_PAUSE_AFTER_FAULT_SECONDS = 0.2
+
+
+class LambdaContext(Protocol):
+    def get_remaining_time_in_millis(self) -> int: ...
+
+
+class LambdaHost:
+    def __init__(self, parts: WorkerParts) -> None:
+        self._parts = parts
+
+    def handle(self, event: Mapping[str, Any], context: LambdaContext) -> dict[str, list[dict[str, str]]]:
+        """Answers the messages that are not done with. Raises LookupError for a queue this worker was not told of."""
+        clock = self._parts.clock
+        ends_until = clock.monotonic() + context.get_remaining_time_in_millis() / SECOND
+        records = event["Records"]
+        deliveries = [_delivery_of(record, clock.now()) for record in records]
+        if not deliveries:
+            return {"batchItemFailures": []}
+        done: set[str] = set()
+        executor = self._parts.executor(
+            self._parts.lane_of(records[0]["eventSourceARN"]),
+            acknowledge=lambda acknowledged: done.update(delivery.message_id for delivery in acknowledged),
+            ends_until=ends_until - _FINISH_SECONDS,
+        )
+        self._drive(executor, deliveries, until=ends_until - _ANSWER_SECONDS)
+        return {
+            "batchItemFailures": [
+                {"itemIdentifier": delivery.message_id} for delivery in deliveries if delivery.message_id not in done
+            ]
+        }
+
+    def _drive(self, executor: Executor, deliveries: Sequence[Delivery], *, until: float) -> None:
+        threads = HandlerThreads(executor.execute, count=len(deliveries), spare=len(deliveries))
+        clock, runs = self._parts.clock, executor.runs
+        try:
+            executor.claim_once(deliveries)
+        except StoreError as error:
+            _logger.warning("claiming failed", extra={"action": "run.claim", "error": str(error)})
+        while len(runs) and clock.monotonic() < until:
+            try:
+                _step(executor, threads)
+            except StoreError as error:
+                _logger.warning("a step failed", extra={"action": "worker.step", "error": str(error)})
+                clock.sleep(_PAUSE_AFTER_FAULT_SECONDS)
+            if not runs.ending:
+                wait_until_due(runs.ended, runs, clock, at_most_seconds=_LONGEST_WAIT_SECONDS)
+        # Whatever still runs is not recorded any more: its lease runs out, and its message comes again.
+        runs.cancel_all()
+        threads.close()
+
+
+def _step(executor: Executor, threads: HandlerThreads) -> None:
+    for live in executor.start_due_once():
+        threads.submit(live)
+    for live in executor.expire_once():
+        threads.abandon(live)
+    executor.finish_once()
+    executor.read_once()
+    executor.heartbeat_once()
+
+
+def _delivery_of(record: Mapping[str, Any], now: Instant) -> Delivery:
+    return Delivery(
+        message_id=record["messageId"],
+        receipt_handle=record["receiptHandle"],
+        body=record["body"],
+        dispatch=_dispatch_in(record["body"]),
+        received_at=now,
+        receive_count=int(record.get("attributes", {}).get("ApproximateReceiveCount", 1)),
+    )
+
+
+def _dispatch_in(body: str) -> Dispatch | None:
+    try:
+        return decode(body)
+    except MessageUnreadable:
+        return None
+
+
+@cache
+def _host() -> LambdaHost:
+    from functions.worker.wiring import parts_from  # noqa: PLC0415 (adapters are built in a real function only)
+
+    return LambdaHost(parts_from(os.environ))
+
+
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, list[dict[str, str]]]:
+    """What the event source mapping calls."""
+    return _host().handle(event, context)

@@ -1,0 +1,56 @@
+"""A claimed run, from its claim until its finish is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from threading import Event
+
+from functions.worker.targets import Call
+from shared.domain.instants import Instant
+from shared.domain.job import Job
+from shared.domain.message import Dispatch
+from shared.domain.run import Finish, Run
+from shared.ports import Delivery
+
+
+@dataclass(eq=False, slots=True)
+class LiveRun:
+    """Mutable, and guarded by the lock of `LiveRuns`. Moments named `..._until` are monotonic seconds."""
+
+    run: Run
+    delivery: Delivery
+    dispatch: Dispatch
+    #: The lease counts as ours until then: from before the write that gave it.
+    trusted_until: float
+    #: The next heartbeat is due.
+    renew_until: float
+    job: Job | None = None
+    cancelled: Event = field(default_factory=Event)
+    started_at: Instant | None = None
+    #: From the start to the deadline.
+    timeout_ms: int | None = None
+    progress: str | None = None
+    #: Decided, and not yet stored.
+    finish: Finish | None = None
+
+    def report(self, text: str) -> None:
+        self.progress = text
+
+    def call(self) -> Call:
+        """Of a run that has been read and started."""
+        assert self.job is not None
+        assert self.started_at is not None
+        assert self.timeout_ms is not None
+        return Call(
+            key=self.run.key,
+            slot=self.run.slot,
+            fire_at=self.run.fire_at,
+            attempt=self.run.attempt,
+            token=self.run.token,
+            target=self.job.target,
+            payload=self.job.payload,
+            timeout_ms=self.timeout_ms,
+            deadline=Instant(self.started_at + self.timeout_ms),
+            cancelled=self.cancelled,
+            report=self.report,
+        )

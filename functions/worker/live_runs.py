@@ -1,0 +1,152 @@
+"""The runs that this worker has claimed and not yet finished, shared by its threads.
+
+Everything here is in memory and short, under one lock; no call of a port is made while it is held.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Iterable
+from itertools import count
+from threading import Condition, Lock
+
+from functions.worker.live_run import LiveRun
+from shared.domain.instants import SECOND, Instant
+from shared.domain.run import Finish
+
+
+class LiveRuns:
+    def __init__(self) -> None:
+        self._lock = Lock()
+        #: Notified when a run is held, for whoever waits for the earliest one.
+        self.held_changed = Condition(self._lock)
+        #: Notified when a run has ended, for whoever stores ends, and whoever waits for room.
+        self.ended = Condition(self._lock)
+        #: A dict for its order: the same steps give the same order of everything, which the simulation relies on.
+        self._live: dict[LiveRun, None] = {}
+        self._unread: list[LiveRun] = []
+        self._held: list[tuple[Instant, int, LiveRun]] = []
+        self._started: list[tuple[float, int, LiveRun]] = []
+        self._ending: deque[LiveRun] = deque()
+        self._launched: set[LiveRun] = set()
+        #: Breaks ties in the heaps, first come first served.
+        self._order = count()
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    @property
+    def unstarted(self) -> int:
+        """Claimed, and not handed out yet."""
+        with self._lock:
+            return sum(live.finish is None and live not in self._launched for live in self._live)
+
+    @property
+    def launched(self) -> int:
+        """Handed out to be started, and not ended."""
+        return len(self._launched)
+
+    @property
+    def ending(self) -> int:
+        return len(self._ending)
+
+    def add(self, runs: Iterable[LiveRun]) -> None:
+        with self._lock:
+            self._live.update((live, None) for live in runs)
+
+    def remove(self, runs: Iterable[LiveRun]) -> None:
+        """Forget them, wherever they are."""
+        with self._lock:
+            for live in runs:
+                self._live.pop(live, None)
+                self._launched.discard(live)
+            self.ended.notify_all()
+
+    def put_unread(self, runs: Iterable[LiveRun]) -> None:
+        with self._lock:
+            self._unread.extend(runs)
+
+    def take_unread(self) -> list[LiveRun]:
+        with self._lock:
+            unread, self._unread = self._unread, []
+            return [live for live in unread if live in self._live]
+
+    def hold(self, live: LiveRun, *, until: Instant) -> None:
+        with self._lock:
+            self._launched.discard(live)
+            heapq.heappush(self._held, (until, next(self._order), live))
+            self.held_changed.notify_all()
+
+    def take_due(self, now: Instant) -> list[LiveRun]:
+        """Those held until now or earlier; they count as launched from here on."""
+        due = []
+        with self._lock:
+            while self._held and self._held[0][0] <= now:
+                live = heapq.heappop(self._held)[2]
+                if live in self._live:
+                    self._launched.add(live)
+                    due.append(live)
+        return due
+
+    def start(self, live: LiveRun, *, at: Instant, monotonic: float, timeout_ms: int) -> bool:
+        """False when the run is not ours any more."""
+        with self._lock:
+            if live not in self._live or live.finish is not None:
+                return False
+            live.started_at = at
+            live.timeout_ms = timeout_ms
+            heapq.heappush(self._started, (monotonic + timeout_ms / SECOND, next(self._order), live))
+            return True
+
+    def take_expired(self, monotonic: float) -> list[LiveRun]:
+        """Those that have not ended at their deadline."""
+        expired = []
+        with self._lock:
+            while self._started and self._started[0][0] <= monotonic:
+                live = heapq.heappop(self._started)[2]
+                if live in self._live and live.finish is None:
+                    expired.append(live)
+        return expired
+
+    def end(self, live: LiveRun, finish: Finish) -> bool:
+        """Decide the run's end; False when it is decided already, or not ours to decide any more."""
+        with self._lock:
+            if live not in self._live or live.finish is not None:
+                return False
+            live.finish = finish
+            self._launched.discard(live)
+            self._ending.append(live)
+            self.ended.notify_all()
+            return True
+
+    def take_ending(self, limit: int) -> list[tuple[LiveRun, Finish]]:
+        """Ends to store, the oldest first."""
+        with self._lock:
+            taken = [self._ending.popleft() for _ in range(min(limit, len(self._ending)))]
+            return [(live, live.finish) for live in taken if live.finish is not None]
+
+    def put_back_ending(self, runs: Iterable[LiveRun]) -> None:
+        """Behind the others, so that one end that cannot be stored does not stop them."""
+        with self._lock:
+            self._ending.extend(live for live in runs if live in self._live)
+
+    def to_renew(self, monotonic: float) -> list[LiveRun]:
+        with self._lock:
+            return [live for live in self._live if live.renew_until <= monotonic]
+
+    def cancel_all(self) -> None:
+        with self._lock:
+            for live in self._live:
+                live.cancelled.set()
+
+    def seconds_until_due(self, now: Instant, monotonic: float) -> float | None:
+        """Until the first held run or deadline; None when there is neither. The caller holds the lock or lives with a
+        moment's error.
+        """
+        moments = []
+        if self._held:
+            moments.append((self._held[0][0] - now) / SECOND)
+        if self._started:
+            moments.append(self._started[0][0] - monotonic)
+        return max(min(moments), 0.0) if moments else None

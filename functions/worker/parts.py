@@ -1,0 +1,50 @@
+"""What a worker is made of, apart from its host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from functions.worker.executor import Executor, new_worker_id
+from functions.worker.messages import Acknowledge
+from functions.worker.settings import WorkerSettings
+from functions.worker.targets import Targets
+from shared.ports import Clock, DueQueue, JobStore, Randomness, RunStore
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerParts:
+    #: By lane.
+    queues: Mapping[str, DueQueue]
+    #: The lane of each queue's name, the last part of its URL and of its ARN.
+    lanes_by_queue_name: Mapping[str, str]
+    run_store: RunStore
+    job_store: JobStore
+    targets: Targets
+    clock: Clock
+    randomness: Randomness
+    settings: WorkerSettings
+
+    def lane_of(self, queue_arn: str) -> str:
+        """Raises LookupError."""
+        name = queue_arn.rpartition(":")[2]
+        if name not in self.lanes_by_queue_name:
+            raise LookupError(f"queue {name} is of no lane known here: {', '.join(self.lanes_by_queue_name)}")
+        return self.lanes_by_queue_name[name]
+
+    def executor(
+        self, lane: str, *, acknowledge: Acknowledge | None = None, ends_until: float | None = None
+    ) -> Executor:
+        """A new one under a worker_id of its own."""
+        return Executor(
+            queue=self.queues[lane],
+            run_store=self.run_store,
+            job_store=self.job_store,
+            targets=self.targets,
+            clock=self.clock,
+            randomness=self.randomness,
+            settings=self.settings,
+            worker_id=new_worker_id(self.randomness),
+            acknowledge=acknowledge,
+            ends_until=ends_until,
+        )

@@ -1,0 +1,197 @@
+"""The worker as a process that polls its lanes until it is told to stop.
+
+Per lane: receivers (several, so that the claim of one batch does not delay another), one thread that watches the time,
+some that store ends, one for heartbeats, and the threads of the handlers. Each loop is a step of the executor with an
+edge around it.
+
+Stop: receiving ends first; what a poll still brings is handed back at once. What is claimed is started and finished
+under its heartbeat, for as long as the host's own stop time-out allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+
+from functions.worker.executor import FINISH_BATCH, Executor
+from functions.worker.handler_threads import HandlerThreads
+from functions.worker.settings import WorkerSettings
+from functions.worker.waiting import wait_until_due
+from shared.domain.instants import SECOND
+from shared.observability.logs import logger_for
+from shared.ports import Clock, DueQueue
+
+_logger = logger_for("worker")
+
+_RECEIVE_LIMIT = 10
+_PAUSE_AFTER_FAULT_SECONDS = 1.0
+#: A look at the clock and at the deadlines at least this often, for the wall clock may be set forward.
+_LONGEST_WAIT_SECONDS = 1.0
+#: Ends are stored together when they come within this.
+_LINGER_SECONDS = 0.005
+_ROOM_WAIT_SECONDS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class HostSettings:
+    receivers: int = 4
+    finishers: int = 2
+    #: Of a long poll; also the longest that a stop waits for one.
+    wait_seconds: int = 10
+    #: From the signal to the end; below the 120 s after which ECS kills.
+    stop_ms: int = 110 * SECOND
+
+
+class LaneHost:
+    """One lane's threads."""
+
+    def __init__(
+        self,
+        lane: str,
+        queue: DueQueue,
+        executor: Executor,
+        *,
+        clock: Clock,
+        worker: WorkerSettings,
+        host: HostSettings,
+    ) -> None:
+        self._lane = lane
+        self._queue = queue
+        self._executor = executor
+        self._clock = clock
+        self._worker = worker
+        self._host = host
+        self._handlers = HandlerThreads(executor.execute, count=worker.threads, spare=worker.threads)
+        self._stops_receiving = Event()
+        self._stops = Event()
+        self._receivers: list[Thread] = []
+        self._others: list[Thread] = []
+
+    @property
+    def is_stuck(self) -> bool:
+        """Handlers that do not return have taken every thread."""
+        return self._handlers.usable <= 0
+
+    def start(self) -> None:
+        steps: dict[Callable[[], None], int] = {
+            self._watch_time: 1,
+            self._store_ends: self._host.finishers,
+            self._keep_alive: 1,
+        }
+        self._others = [self._thread(step, self._stops) for step, count in steps.items() for _ in range(count)]
+        self._receivers = [self._thread(self._receive, self._stops_receiving) for _ in range(self._host.receivers)]
+
+    def stop_receiving(self) -> None:
+        self._stops_receiving.set()
+
+    def drain(self, *, until: float) -> None:
+        """Finish what is claimed, until the monotonic second `until` at the latest."""
+        runs = self._executor.runs
+        for receiver in self._receivers:
+            receiver.join(max(until - self._clock.monotonic(), 0))
+        with runs.ended:
+            runs.ended.wait_for(lambda: not len(runs), timeout=max(until - self._clock.monotonic(), 0))
+        if len(runs):
+            _logger.warning(
+                "stopped with runs unfinished", extra={"action": "worker.drain", "lane": self._lane, "runs": len(runs)}
+            )
+            runs.cancel_all()
+        self._stops.set()
+        for other in self._others:
+            other.join(2 * _LONGEST_WAIT_SECONDS)
+        self._handlers.close()
+
+    def _thread(self, step: Callable[[], None], until: Event) -> Thread:
+        thread = Thread(target=self._repeat, args=(step, until), name=f"{self._lane}-{step.__name__}", daemon=True)
+        thread.start()
+        return thread
+
+    def _repeat(self, step: Callable[[], None], until: Event) -> None:
+        while not until.is_set():
+            try:
+                step()
+            except Exception:
+                _logger.exception("a step failed", extra={"action": f"worker{step.__name__}", "lane": self._lane})
+                until.wait(timeout=_PAUSE_AFTER_FAULT_SECONDS)
+
+    def _receive(self) -> None:
+        limit = min(self._room(), _RECEIVE_LIMIT)
+        if limit <= 0:
+            with self._executor.runs.ended:
+                self._executor.runs.ended.wait(timeout=_ROOM_WAIT_SECONDS)
+            return
+        deliveries = self._queue.receive(
+            limit=limit, wait_seconds=self._host.wait_seconds, visibility_seconds=self._worker.visibility_seconds
+        )
+        if self._stops_receiving.is_set():
+            for delivery in deliveries:
+                self._queue.hide(delivery, seconds=0)
+        elif deliveries:
+            self._executor.claim_once(deliveries)
+
+    def _room(self) -> int:
+        """How many messages may be taken. A run that would wait for a thread here is better off with another worker."""
+        runs = self._executor.runs
+        if runs.launched >= self._handlers.usable:
+            return 0
+        return self._worker.max_held - runs.unstarted
+
+    def _watch_time(self) -> None:
+        for live in self._executor.start_due_once():
+            self._handlers.submit(live)
+        for live in self._executor.expire_once():
+            self._handlers.abandon(live)
+        runs = self._executor.runs
+        wait_until_due(runs.held_changed, runs, self._clock, at_most_seconds=_LONGEST_WAIT_SECONDS)
+
+    def _store_ends(self) -> None:
+        runs = self._executor.runs
+        with runs.ended:
+            if not runs.ended.wait_for(lambda: runs.ending > 0, timeout=_LONGEST_WAIT_SECONDS):
+                return
+            runs.ended.wait_for(lambda: runs.ending >= FINISH_BATCH, timeout=_LINGER_SECONDS)
+        self._executor.finish_once()
+
+    def _keep_alive(self) -> None:
+        self._executor.read_once()
+        self._executor.heartbeat_once()
+        self._stops.wait(timeout=min(self._worker.lease_seconds / 6, _LONGEST_WAIT_SECONDS))
+
+
+class ProcessHost:
+    def __init__(self, lanes: Mapping[str, LaneHost], *, clock: Clock, host: HostSettings) -> None:
+        self._lanes = dict(lanes)
+        self._clock = clock
+        self._host = host
+        #: Not an Event: a signal handler that sets one can meet its lock held by the very thread it interrupts.
+        self._stop: SimpleQueue[None] = SimpleQueue()
+
+    def stop(self) -> None:
+        """May be called from a signal handler; `run` returns when everything is finished."""
+        self._stop.put(None)
+
+    def run(self) -> int:
+        """Serve until `stop`; answers the exit status: 1 when stuck handlers were the reason."""
+        for lane in self._lanes.values():
+            lane.start()
+        _logger.info("worker started", extra={"action": "worker.start", "lanes": list(self._lanes)})
+        is_stuck = False
+        while not self._is_stopped() and not is_stuck:
+            is_stuck = any(lane.is_stuck for lane in self._lanes.values())
+        until = self._clock.monotonic() + self._host.stop_ms / SECOND
+        _logger.info("worker stopping", extra={"action": "worker.stop", "is_stuck": is_stuck})
+        for lane in self._lanes.values():
+            lane.stop_receiving()
+        for lane in self._lanes.values():
+            lane.drain(until=until)
+        _logger.info("worker stopped", extra={"action": "worker.stopped"})
+        return int(is_stuck)
+
+    def _is_stopped(self) -> bool:
+        try:
+            self._stop.get(timeout=_LONGEST_WAIT_SECONDS)
+        except Empty:
+            return False
+        return True

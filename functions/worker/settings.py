@@ -1,0 +1,67 @@
+"""What a worker lives by; read from the environment once, in `wiring`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from shared.domain.instants import DAY, MINUTE, SECOND
+from shared.domain.timing import CLOCK_BOUND_MS, Timing
+from shared.schema import DEAD_LETTER_RETENTION_DAYS, LANE_RETENTION_DAYS
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    #: A run whose worker is silent for this long, and the clock bound, may be taken over.
+    lease_ms: int = 30 * SECOND
+    #: How long before fire_at a message is dispatched.
+    lead_ms: int = Timing().lead_ms
+    #: A message may be hidden for whole seconds only: one that is early by less than that on top of the lead is held.
+    hold_slack_ms: int = SECOND
+    clock_bound_ms: int = CLOCK_BOUND_MS
+    #: How long a run's row stays after its end.
+    run_retention_ms: int = 30 * DAY
+    #: A message that this version cannot read waits this long for one that can.
+    unreadable_hidden_ms: int = 5 * MINUTE
+    #: Handlers at once, per lane.
+    threads: int = 16
+
+    @property
+    def lease_seconds(self) -> float:
+        return self.lease_ms / SECOND
+
+    @property
+    def visibility_seconds(self) -> int:
+        """As long as the lease, rounded up: a message must not come back while its run is known to live."""
+        return -(-self.lease_ms // SECOND)
+
+    @property
+    def max_held(self) -> int:
+        """Claimed runs that have not started; enough to cover the lead at some hundred runs a second."""
+        return 8 * self.threads
+
+    def check(self) -> None:
+        """Raises ValueError when one setting no longer carries another; the sentence names both."""
+        longest_queued_ms = max(LANE_RETENTION_DAYS, DEAD_LETTER_RETENTION_DAYS) * DAY
+        if self.run_retention_ms < longest_queued_ms + DAY:
+            raise ValueError(
+                f"run retention ({self.run_retention_ms} ms) must exceed the retention of the queues"
+                f" ({longest_queued_ms} ms) by a day, or a late duplicate of a message would run again"
+            )
+        if self.lease_ms < 3 * (self.lead_ms + self.hold_slack_ms):
+            raise ValueError(f"lease ({self.lease_ms} ms) must be at least three holds, or held runs lose it")
+        if self.threads < 1:
+            raise ValueError(f"a worker needs at least one thread, not {self.threads}")
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> WorkerSettings:
+        """Raises ValueError."""
+        default = cls()
+        settings = cls(
+            lease_ms=int(environment.get("CARILLON_WORKER_LEASE_SECONDS", default.lease_ms // SECOND)) * SECOND,
+            lead_ms=int(environment.get("CARILLON_LEAD_MS", default.lead_ms)),
+            run_retention_ms=int(environment.get("CARILLON_RUN_RETENTION_DAYS", default.run_retention_ms // DAY)) * DAY,
+            threads=int(environment.get("CARILLON_WORKER_THREADS", default.threads)),
+        )
+        settings.check()
+        return settings

@@ -1,0 +1,134 @@
+"""Connections that check the very address their socket connects to, each time they connect (B65).
+
+The host is resolved once, every address it has is judged, and the socket is given one of those addresses: a name
+that answers differently a moment later gains nothing, and neither does an odd spelling of an address.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from http.client import RemoteDisconnected
+from typing import NamedTuple
+from weakref import WeakSet
+
+from urllib3 import HTTPConnectionPool, HTTPResponse, HTTPSConnectionPool, PoolManager
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import NameResolutionError, NewConnectionError
+
+from functions.worker.targets.addresses import refusal_of
+
+#: Hosts called at once whose connections are kept.
+_KEPT_HOSTS = 64
+
+
+class HostPort(NamedTuple):
+    host: str
+    port: int
+
+
+class RefusedAddress(Exception):
+    """A target led to an address that webhooks must not reach."""
+
+    def __init__(self, host: str, reason: str) -> None:
+        self.host = host
+        self.reason = reason
+        super().__init__(f"{host} leads to an address that is refused: {reason}")
+
+
+class StaleConnection(ConnectionError):
+    """A kept connection was closed by the other side before it answered: most likely it never saw the request."""
+
+
+def parse_internal_targets(text: str) -> frozenset[HostPort]:
+    """`127.0.0.1:8099,[::1]:8099,hooks.internal:443`: what may be called although its address is refused.
+
+    Raises ValueError naming the item at fault.
+    """
+    found = set()
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        host, colon, port = item.rpartition(":")
+        if not colon or not port.isdecimal() or not host:
+            raise ValueError(f"{item!r} is not host:port, such as 127.0.0.1:8099")
+        found.add(HostPort(host.strip("[]").lower(), int(port)))
+    return frozenset(found)
+
+
+def guarded_pool_manager(*, internal: frozenset[HostPort], connections_per_host: int) -> PoolManager:
+    """A pool manager that reaches public addresses, and `internal` as spelled there."""
+    guard = _Guard(internal)
+
+    class HttpConnection(HTTPConnection):
+        def _new_conn(self) -> socket.socket:
+            return guard.connect(self, super()._new_conn)
+
+        def getresponse(self) -> HTTPResponse:  # type: ignore[override] # (urllib3 overrides it so)
+            return guard.answer(self, super().getresponse)
+
+    class HttpsConnection(HTTPSConnection):
+        def _new_conn(self) -> socket.socket:
+            return guard.connect(self, super()._new_conn)
+
+        def getresponse(self) -> HTTPResponse:  # type: ignore[override] # (urllib3 overrides it so)
+            return guard.answer(self, super().getresponse)
+
+    class HttpPool(HTTPConnectionPool):
+        ConnectionCls = HttpConnection
+
+    class HttpsPool(HTTPSConnectionPool):
+        ConnectionCls = HttpsConnection
+
+    manager = PoolManager(num_pools=_KEPT_HOSTS, maxsize=connections_per_host)
+    manager.pool_classes_by_scheme = {"http": HttpPool, "https": HttpsPool}
+    return manager
+
+
+class _Guard:
+    """What both kinds of connection do around urllib3's own connecting and answering."""
+
+    def __init__(self, internal: frozenset[HostPort]) -> None:
+        self._internal = internal
+        self._reused: WeakSet[HTTPConnection] = WeakSet()
+
+    def connect(self, connection: HTTPConnection, connect: Callable[[], socket.socket]) -> socket.socket:
+        self._reused.discard(connection)
+        name = connection._dns_host  # noqa: SLF001 (what urllib3 connects to, apart from what it verifies and sends)
+        try:
+            *others, last = self._addresses(connection)
+            for address in others:
+                connection._dns_host = address  # noqa: SLF001
+                try:
+                    return connect()
+                except NewConnectionError:
+                    continue
+            connection._dns_host = last  # noqa: SLF001
+            return connect()
+        finally:
+            # TLS verifies the name, and the Host header says it.
+            connection._dns_host = name  # noqa: SLF001
+
+    def answer(self, connection: HTTPConnection, answer: Callable[[], HTTPResponse]) -> HTTPResponse:
+        try:
+            response = answer()
+        except (RemoteDisconnected, ConnectionResetError, BrokenPipeError) as error:
+            if connection in self._reused:
+                raise StaleConnection(str(error)) from error
+            raise
+        self._reused.add(connection)
+        return response
+
+    def _addresses(self, connection: HTTPConnection) -> list[str]:
+        """Of the connection's host, none of them refused. Raises RefusedAddress, NameResolutionError."""
+        host, port = connection.host, connection.port
+        try:
+            found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
+        except socket.gaierror as error:
+            raise NameResolutionError(host, connection, error) from error
+        except UnicodeError as error:
+            raise RefusedAddress(host, "this is no name of a host") from error
+        addresses = list(dict.fromkeys(str(answer[4][0]) for answer in found))
+        if HostPort(host.strip("[]").lower(), port) not in self._internal:
+            for address in addresses:
+                if reason := refusal_of(address):
+                    raise RefusedAddress(host, reason)
+        return addresses

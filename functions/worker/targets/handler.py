@@ -1,0 +1,47 @@
+"""A Python function, by the name it was registered under in `carillon.handlers`."""
+
+from __future__ import annotations
+
+import json
+
+from carillon.handlers import Context, Registry
+from functions.worker.targets import Call, Outcome, failed, succeeded
+from shared.domain.instants import to_datetime
+
+
+class HandlerTarget:
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def call(self, call: Call) -> Outcome:
+        name = call.target.get("name", "")
+        function = self._registry.get(name)
+        if function is None:
+            return failed(
+                "unknown_handler", f"no handler is named {name!r}; known here: {', '.join(self._registry.names)}"
+            )
+        try:
+            return succeeded(_as_text(function(_context_of(call), call.payload)))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 (users' code may raise anything; all of it fails the run)
+            return failed(type(error).__name__, str(error))
+
+
+def _context_of(call: Call) -> Context:
+    return Context(
+        job_id=call.job_id,
+        run_id=call.run_id,
+        slot=to_datetime(call.slot),
+        fire_at=to_datetime(call.fire_at),
+        attempt=call.attempt,
+        token=call.token,
+        deadline=to_datetime(call.deadline),
+        cancelled=call.cancelled,
+        report=call.report,
+    )
+
+
+def _as_text(answer: object) -> str | None:
+    """A text as it is, anything else as JSON, or as Python shows it where JSON has no word for it."""
+    if answer is None or isinstance(answer, str):
+        return answer
+    return json.dumps(answer, ensure_ascii=False, separators=(",", ":"), default=str)

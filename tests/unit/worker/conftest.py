@@ -1,0 +1,10 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.worker.workshop import Workshop
+
+
+@pytest.fixture
+def shop() -> Workshop:
+    return Workshop()
