@@ -67,13 +67,13 @@ class Workshop:
         }
         return Executor(**given | changes)
 
-    def put_job(self, job_id: str = "job", **changes: Any) -> Job:
-        """An `every PT1M` job whose first slot is now."""
+    def put_job(self, job_id: str = "job", *, early_ms: int = 0, **changes: Any) -> Job:
+        """An `every PT1M` job whose first slot is `early_ms` from now."""
         now = self.clock.now()
         job = Job(
             owner_id=OWNER,
             job_id=job_id,
-            schedule=Every(interval_ms=60 * SECOND, anchor=now),
+            schedule=Every(interval_ms=60 * SECOND, anchor=Instant(now + early_ms)),
             target={"type": "recorded"},
             payload={"n": 1},
             generation=now,
