@@ -13,12 +13,12 @@ NEVER: Final = 1 << 80
 #: A bucket of at most so many timers is looked through at every call while it is partly due; a larger one is opened.
 CALM: Final = 64
 
-# Timers in one dict of a bucket; the next timer starts another dict. A dict that outgrows its table moves into a new one at
-# once: 20 ms for a million timers, half a millisecond for these, which exactly fill a table of 2**16.
+# Timers in one dict of a bucket; the next timer starts another dict. A dict that outgrows its table moves into a new
+# one at once: 20 ms for a million timers, half a millisecond for these, which exactly fill a table of 2**16.
 _FULL: Final = 43_690
 
-# Neighbours tried before the whole level is searched for its first bucket. In a dense level the next bucket is near; in a
-# sparse one the search is short. One way for both would be slow in either.
+# Neighbours tried before the whole level is searched for its first bucket. In a dense level the next bucket is near; in
+# a sparse one the search is short. One way for both would be slow in either.
 _PROBES: Final = 16
 
 

@@ -6,8 +6,8 @@ from typing import Final
 
 from functions.scheduler.wheel.level import NEVER, Level
 
-#: Timers that one `expire` moves to a finer level: about 1 ms of work. More than it hands out by default, so that moving
-#: does not fall behind; too few to be felt as a stall.
+#: Timers that one `expire` moves to a finer level: about 1 ms of work. More than it hands out by default, so that
+#: moving does not fall behind; too few to be felt as a stall.
 MOVES: Final = 2_000
 
 # Depth of a level: single milliseconds, ticks, and three coarse ones, of which the last takes all that is further away.
@@ -70,10 +70,10 @@ class TimingWheel:
         return self._due.get(key)
 
     def expire(self, now_ms: int, *, limit: int = 1000) -> list[tuple[str, int]]:
-        """Remove and return up to `limit` timers (key, due_ms) with due_ms <= `now_ms`, by tick, in no order inside one.
+        """Remove and return up to `limit` timers (key, due_ms) with due_ms <= `now_ms`, in order of tick.
 
-        The work is bounded by `limit` and `MOVES`, whatever waits. More may be due when the answer is full, and when
-        `next_due(now_ms)` is still `now_ms`: then a crowded bucket is being opened over several calls.
+        A short answer, even an empty one, does not say that nothing more is due: the work is bounded by `limit` and
+        `MOVES` whatever waits, so a crowded bucket is opened over several calls. `next_due(now_ms) != now_ms` says it.
         Raises ValueError unless `limit` is at least 1.
         """
         if limit < 1:
@@ -104,8 +104,8 @@ class TimingWheel:
         return key in self._due
 
     def _depth_for(self, due_ms: int) -> int:
-        # The highest digit, of `bits` bits, in which the ticks of due and cursor differ. Hence a level holds the timers of
-        # about one bucket of the level above, in about 2**bits buckets, however far apart the timers are.
+        # The highest digit, of `bits` bits, in which the ticks of due and cursor differ. Hence a level holds the timers
+        # of about one bucket of the level above, in about 2**bits buckets, however far apart the timers are.
         digit = ((due_ms // self._tick_ms ^ self._cursor).bit_length() - 1) // self._bits
         if digit <= 0:
             return _TICKS
@@ -143,13 +143,13 @@ class TimingWheel:
         return moves
 
     def _look_ahead(self, now_ms: int, moves: int) -> None:
-        # Not past the first waiting tick: behind a jump of the clock the ticks would pile up faster than they are emptied.
+        # Not past the first waiting tick: behind a jump of the clock ticks would pile up faster than they are emptied.
         until_ms = min(now_ms, self._levels[_TICKS].first_ms()) + self._lookahead_ms
         while moves and self._coarse_ms <= until_ms:
             moves -= self._open_coarse(until_ms, moves)
 
     def _open_coarse(self, until_ms: int, count: int) -> int:
-        """Open the first coarse bucket if it begins by `until_ms`; return how many timers were moved, `count` at most."""
+        """Open the first coarse bucket if it begins by `until_ms`; return how many timers moved, `count` at most."""
         depth, self._coarse_ms = self._first_coarse()
         return self._open(depth, count) if self._coarse_ms <= until_ms else 0
 
