@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from localstack.environment import for_tools
 
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Imported when asked for, so that `down` and `check` start at once and need nothing that `up` needs.
 COMMANDS = {
     "check": ("localstack.commands", "check"),
@@ -38,12 +39,15 @@ def main(arguments: list[str]) -> int:
 
 
 def end_orderly(_number: int, _frame: object) -> NoReturn:
-    """As Ctrl-C does: whoever started something gets to stop it."""
+    """Whoever started something gets to stop it, and is not interrupted a second time meanwhile."""
+    for number in ENDINGS:
+        signal.signal(number, signal.SIG_IGN)
+    print("stopping", file=sys.stderr, flush=True)
     raise KeyboardInterrupt
 
 
 if __name__ == "__main__":
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in ENDINGS:
         signal.signal(number, end_orderly)
     try:
         sys.exit(main(sys.argv[1:]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -67,4 +68,11 @@ def _pytest(*arguments: str) -> int:
 
 def _python(module: str, *arguments: str) -> int:
     command = [sys.executable, "-P", "-m", module, *arguments]
-    return subprocess.run(command, cwd=ROOT, env=for_tools(os.environ), check=False).returncode
+    # A group of its own, so that an interruption reaches it once, through us, and its fixtures may end what they began.
+    child = subprocess.Popen(command, cwd=ROOT, env=for_tools(os.environ), process_group=0)
+    try:
+        return child.wait()
+    except KeyboardInterrupt:
+        child.send_signal(signal.SIGINT)
+        child.wait()
+        raise

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 from localstack import cdk, endpoints, processes
 from localstack.environment import ACCOUNT, REGION, require_local_account, require_loopback
 from localstack.toolchain.paths import INFRA
-from localstack.workspace import read_json
+from localstack.workspace import read_json, write_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,19 +85,21 @@ def _is_bootstrapped(endpoint: str) -> bool:
 
 
 def _start(workspace: Workspace, endpoint: str, name: str, *arguments: str, folder: Path) -> Running:
-    return processes.start(
+    step = processes.start(
         name,
         cdk.command(*arguments),
         environ=cdk.environ(home=workspace.subfolder("cdk"), endpoint=endpoint),
         folder=folder,
         log=workspace.log(name),
     )
+    begun = read_json(workspace.steps).get("steps", [])
+    write_json(workspace.steps, {"steps": [*begun, step.written()]})
+    return step
 
 
 def _finish(workspace: Workspace, step: Running) -> None:
     code = processes.finish(step, timeout_seconds=TIMEOUT_SECONDS)
     if code == 0:
         return
-    said = workspace.log(step.name).read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:]
     ending = f"did not end within {TIMEOUT_SECONDS:.0f} s" if code is None else f"ended with {code}"
-    raise DeployFailed("\n".join([f"{step.name} {ending}:", *said]))
+    raise DeployFailed(f"{step.name} {ending}:\n{workspace.tail(step.name, LOG_LINES)}")

@@ -58,7 +58,7 @@ def wait_until_ready(process: Running, workspace: Workspace, port: int) -> None:
     )
     # Both are asked: whoever answers there may be somebody else, when ours could not have the port.
     if not (process.is_alive() and is_healthy(endpoint)):
-        raise EmulatorFailed(f"the emulator did not come up on {endpoint}:\n{tail(workspace)}")
+        raise EmulatorFailed(f"the emulator did not come up on {endpoint}:\n{workspace.tail(NAME)}")
 
 
 def is_healthy(endpoint: str) -> bool:
@@ -91,11 +91,6 @@ def adopted_endpoint() -> str | None:
     endpoint = endpoint_of(USUAL_PORT) if asked == "1" else asked.rstrip("/")
     require_loopback(endpoint)
     return endpoint
-
-
-def tail(workspace: Workspace, lines: int = 20) -> str:
-    text = workspace.log(NAME).read_text(encoding="utf-8", errors="replace")
-    return "\n".join(text.splitlines()[-lines:])
 
 
 def _command(port: int) -> list[str]:

@@ -94,13 +94,13 @@ def stop(processes: Sequence[Running], *, grace_seconds: float) -> list[Running]
     return stubborn
 
 
-def wait_until(condition: Callable[[], bool], *, timeout_seconds: float) -> bool:
+def wait_until(condition: Callable[[], bool], *, timeout_seconds: float, pause_seconds: float = POLL_SECONDS) -> bool:
     """Whether the condition came true in time."""
     until = time.monotonic() + timeout_seconds
     while not condition():
         if time.monotonic() >= until:
             return False
-        time.sleep(POLL_SECONDS)
+        time.sleep(pause_seconds)
     return True
 
 

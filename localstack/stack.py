@@ -18,6 +18,7 @@ from localstack.deploy import deploy
 from localstack.environment import scrubbed
 from localstack.keys import issue_demo_key
 from localstack.processes import Running
+from localstack.readiness import NotReady, wait_for_api, wait_for_fleet
 from localstack.toolchain.paths import INFRA, ROOT
 from localstack.verify import complete
 from localstack.workspace import Workspace, read_json, write_json
@@ -132,6 +133,9 @@ def services_of(outputs: Mapping[str, str]) -> dict[str, str]:
 def clear(workspace: Workspace, *, say: Callable[[str], None]) -> None:
     """Ends what the state names, tasks first, and forgets it. The logs stay."""
     state = read_json(workspace.state)
+    # A deploy outlives the `up` that was killed, and would go on with the next emulator.
+    steps = [Running.read(step) for step in read_json(workspace.steps).get("steps", [])]
+    processes.stop(steps, grace_seconds=processes.FINISH_GRACE_SECONDS)
     supervisor = [Running.read(state["supervisor"])] if "supervisor" in state else []
     processes.stop(supervisor, grace_seconds=SUPERVISOR_GRACE_SECONDS)
     # Only a killed supervisor leaves tasks.
@@ -139,7 +143,7 @@ def clear(workspace: Workspace, *, say: Callable[[str], None]) -> None:
     processes.stop([task for task in orphans if task.is_alive()], grace_seconds=SUPERVISOR_GRACE_SECONDS)
     server = [Running.read(state["emulator"])] if "emulator" in state else []
     processes.stop(server, grace_seconds=emulator.GRACE_SECONDS)
-    for path in (workspace.state, workspace.tasks, workspace.outputs):
+    for path in (workspace.state, workspace.tasks, workspace.steps, workspace.outputs):
         path.unlink(missing_ok=True)
     if state:
         say("the local stack is down")
@@ -150,12 +154,14 @@ def _bring_up(workspace: Workspace, app: Path, fingerprint: str, say: Callable[[
     endpoint = state["endpoint"]
     say("deploying the CDK app into it (half a minute or so)")
     outputs = deploy(workspace, endpoint, app=app)
-    for line in complete(workspace.assembly, endpoint):
-        say(f"set by API, as the emulator had dropped it: {line}")
+    changed = complete(workspace.assembly, endpoint)
+    workspace.log("verify").write_text("".join(f"{line}\n" for line in changed), encoding="utf-8")
+    say(f"deployed; what the emulator had dropped of {len(changed)} resources was set by API (logs/verify.log)")
     state |= {"outputs": outputs, "cluster": outputs["ClusterName"], "services": services_of(outputs)}
     state |= {"key": issue_demo_key(endpoint, outputs)}
     stack = _stack(workspace, state)
     _start_tasks(workspace, state, stack, say)
+    _wait_until_useful(state, stack, say)
     state |= {"fingerprint": fingerprint}
     _keep(workspace, state)
     return stack
@@ -190,11 +196,34 @@ def _start_tasks(workspace: Workspace, state: dict[str, Any], stack: Stack, say:
     )
     state |= {"supervisor": supervisor.written()}
     _keep(workspace, state)
-    ecs = endpoints.ecs(stack.endpoint)
-    for service, deployed in state["services"].items():
-        described = ecs.describe_services(cluster=state["cluster"], services=[deployed])["services"][0]
-        stack.wait_for_tasks(service, described["desiredCount"])
+    for service, desired in _desired(state).items():
+        stack.wait_for_tasks(service, desired)
     say("tasks: " + ", ".join(sorted(stack.tasks())))
+
+
+def _wait_until_useful(state: Mapping[str, Any], stack: Stack, say: Callable[[str], None]) -> None:
+    """The API and the fleet of Carillon; an app without them has nothing to wait for."""
+    fleet = stack.outputs.get("FleetTable")
+    if fleet is None:
+        return
+    tasks = stack.tasks()
+    wait_for_api(stack.api_url + "/v1/health")
+    say("the API answers")
+    try:
+        wait_for_fleet(stack.endpoint, fleet, nodes=_desired(state)["scheduler"], tasks=tasks)
+    except NotReady as failure:
+        logs = stack.workspace.folder / "logs"
+        ends = [f"{name}.log ends with:\n{stack.workspace.tail(name)}" for name in sorted(tasks)]
+        raise StackFailed("\n".join([f"{failure}; the logs are in {logs}", *ends])) from failure
+    say("the nodes own every shard")
+
+
+def _desired(state: Mapping[str, Any]) -> dict[str, int]:
+    """How many tasks each service wants."""
+    ecs, services = endpoints.ecs(state["endpoint"]), state["services"]
+    described = ecs.describe_services(cluster=state["cluster"], services=list(services.values()))["services"]
+    counts = {service["serviceName"]: service["desiredCount"] for service in described}
+    return {name: counts[deployed] for name, deployed in services.items()}
 
 
 def _keep(workspace: Workspace, state: dict[str, Any]) -> None:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from localstack import emulator
 from localstack.deploy import DeployFailed
 from localstack.environment import UnsafeTarget
+from localstack.readiness import NotReady
 from localstack.stack import Stack, StackFailed, down, up
 from localstack.verify import SettingsDiffer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-EXPECTED = (StackFailed, emulator.EmulatorFailed, DeployFailed, SettingsDiffer, UnsafeTarget)
+EXPECTED = (StackFailed, NotReady, emulator.EmulatorFailed, DeployFailed, SettingsDiffer, UnsafeTarget)
 
 
 def up_command(_arguments: Sequence[str]) -> int:

@@ -30,6 +30,11 @@ class Workspace:
         return self.folder / "tasks.json"
 
     @property
+    def steps(self) -> Path:
+        """The steps of a deploy that was begun: written by `deploy` alone."""
+        return self.folder / "steps.json"
+
+    @property
     def outputs(self) -> Path:
         return self.folder / "outputs.json"
 
@@ -40,6 +45,10 @@ class Workspace:
 
     def log(self, name: str) -> Path:
         return self.subfolder("logs") / f"{name}.log"
+
+    def tail(self, name: str, lines: int = 20) -> str:
+        text = self.log(name).read_text(encoding="utf-8", errors="replace")
+        return "\n".join(text.splitlines()[-lines:])
 
     def subfolder(self, name: str) -> Path:
         path = self.folder / name

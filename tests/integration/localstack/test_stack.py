@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from localstack.deploy import DeployFailed, deploy, require_local_emulator
 from localstack.environment import UnsafeTarget
 from localstack.processes import Running
 from localstack.stack import Stack
-from localstack.workspace import Workspace, read_json
+from localstack.workspace import Workspace, read_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,6 +124,17 @@ def test_tasks_of_a_killed_supervisor_are_ended_by_down(small: Stack) -> None:
     assert not Running.read(state["emulator"]).is_alive()
     assert not emulator.is_healthy(small.endpoint)
     assert not small.workspace.state.exists()
+
+
+def test_a_deploy_that_outlived_its_up_is_ended_by_down(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    command = [sys.executable, "-c", "import signal; signal.pause()"]
+    step = processes.start("cdk-deploy", command, environ={}, folder=tmp_path, log=workspace.log("cdk-deploy"))
+    write_json(workspace.steps, {"steps": [step.written()]})
+
+    stack.down(workspace)
+
+    assert not step.is_alive()
 
 
 def test_down_without_anything_up_is_fine(tmp_path: Path) -> None:
