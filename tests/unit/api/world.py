@@ -60,16 +60,17 @@ class World:
 
     def process(self, *, jobs: JobStore | None = None, runs: RunStore | None = None) -> Handler:
         """Another process over the same tables; its stores may misbehave."""
-        return build(
-            Backend(
-                jobs=jobs or self.jobs,
-                runs=runs or self.runs,
-                access=self.access,
-                clock=self.clock,
-                randomness=self.randomness,
-                shard_count=SHARD_COUNT,
-                version="1.2.3",
-            )
+        return build(self.backend(jobs=jobs, runs=runs))
+
+    def backend(self, *, jobs: JobStore | None = None, runs: RunStore | None = None) -> Backend:
+        return Backend(
+            jobs=jobs or self.jobs,
+            runs=runs or self.runs,
+            access=self.access,
+            clock=self.clock,
+            randomness=self.randomness,
+            shard_count=SHARD_COUNT,
+            version="1.2.3",
         )
 
     def mint(

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import pytest
+
+from functions.api.authentication import CACHE_SECONDS
+from functions.api.resolving import routes_of
+from shared.domain.access import Scope
+from shared.domain.instants import SECOND, Instant
+from tests.unit.api.world import JOB, World
+
+CACHE_MS = int(CACHE_SECONDS * SECOND)
+
+ROUTES = [
+    ("POST", "/v1/jobs", Scope.WRITE),
+    ("GET", "/v1/jobs", Scope.READ),
+    ("GET", "/v1/jobs/a", Scope.READ),
+    ("PATCH", "/v1/jobs/a", Scope.WRITE),
+    ("DELETE", "/v1/jobs/a", Scope.WRITE),
+    ("POST", "/v1/jobs/a/pause", Scope.WRITE),
+    ("POST", "/v1/jobs/a/resume", Scope.WRITE),
+    ("GET", "/v1/jobs/a/runs", Scope.READ),
+    ("GET", "/v1/jobs/a/runs/b", Scope.READ),
+    ("POST", "/v1/schedules/preview", Scope.READ),
+]
+
+
+def test_every_route_but_health_is_in_the_table_of_this_test() -> None:
+    world = World()
+    backend = world.backend()
+    listed = {(route.method, route.path.replace("<job_id>", "a").replace("<run_id>", "b")) for route in routes_of(backend)}
+    assert listed == {(method, path) for method, path, _ in ROUTES} | {("GET", "/v1/health")}
+
+
+@pytest.mark.parametrize(("method", "path", "scope"), ROUTES)
+def test_without_a_key_nothing_is_answered_but_that(method: str, path: str, scope: Scope) -> None:
+    del scope
+    reply = World().send(method, path, "no json", key=None)
+    assert reply.status == 401
+    assert reply.headers["www-authenticate"] == 'Bearer realm="carillon"'
+    assert reply.headers["content-type"] == "application/problem+json"
+    assert "errors" not in reply.json
+
+
+@pytest.mark.parametrize(("method", "path", "scope"), ROUTES)
+def test_a_key_without_the_scope_is_refused_by_its_name(method: str, path: str, scope: Scope) -> None:
+    world = World()
+    world.create(job_id="a")
+    before = world.contents()
+    others = [other for other in Scope if other is not scope]
+    key = world.mint("acme", *others)
+    before = world.contents()
+    reply = world.send(method, path, JOB, key=key)
+    assert reply.status == 403
+    assert f"scope {scope}" in reply.json["detail"]
+    assert f'scope="{scope}"' in reply.headers["www-authenticate"]
+    assert world.contents() == before
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    ["Basic abc", "Bearer", "Bearer ", "Bearer abc", "Bearer crl_", "Bearer crl_abc", "Bearer crl_abc_", "Bearer xyz_abc_def",
+     "Bearer crl_ab#c_secret", "Bearer crl_" + "a" * 5_000 + "_x", "Bearer crl_missing_secret", "crl_a_b", "Bearer crl_ü_x"],
+    ids=lambda text: text[:24],
+)  # fmt: skip
+def test_what_is_no_key_of_ours_is_refused(authorization: str) -> None:
+    reply = World().send("GET", "/v1/jobs", key=None, authorization=authorization)
+    assert reply.status == 401
+    assert 'error="invalid_token"' in reply.headers["www-authenticate"]
+
+
+def test_a_right_id_with_a_wrong_secret_is_refused() -> None:
+    world = World()
+    assert world.send("GET", "/v1/jobs", key=world.key_text[:-1] + "!").status == 401
+    assert world.send("GET", "/v1/jobs").status == 200
+    assert world.send("GET", "/v1/jobs", key=world.key_text[:-1] + "!").status == 401
+
+
+def test_a_key_admits_until_it_expires() -> None:
+    world = World()
+    key = world.mint("acme", Scope.READ, expires_at=Instant(world.clock.now() + 5_000))
+    world.clock.advance(4_999)
+    assert world.send("GET", "/v1/jobs", key=key).status == 200
+    world.clock.advance(1)
+    assert world.send("GET", "/v1/jobs", key=key).status == 401
+
+
+def test_a_revoked_key_is_refused_at_once_by_who_has_not_seen_it_and_within_a_minute_by_others() -> None:
+    world = World()
+    assert world.send("GET", "/v1/jobs").status == 200
+    world.access.revoke_key(world.key_of(world.key_text).key_id, at=world.clock.now())
+    assert world.send("GET", "/v1/jobs", handler=world.process()).status == 401
+    world.clock.advance(CACHE_MS - 1)
+    assert world.send("GET", "/v1/jobs").status == 200
+    world.clock.advance(1)
+    assert world.send("GET", "/v1/jobs").status == 401
+
+
+def test_a_wall_clock_that_is_set_back_does_not_keep_a_revoked_key_alive() -> None:
+    world = World()
+    assert world.send("GET", "/v1/jobs").status == 200
+    world.access.revoke_key(world.key_of(world.key_text).key_id, at=world.clock.now())
+    world.clock.advance(CACHE_MS)
+    world.clock.step(-CACHE_MS)
+    assert world.send("GET", "/v1/jobs").status == 401
+
+
+def test_a_key_that_was_not_there_works_as_soon_as_it_is() -> None:
+    world = World()
+    text = world.mint("acme", Scope.READ)
+    key = world.key_of(text)
+    del world.tables.keys[key.key_id]
+    assert world.send("GET", "/v1/jobs", key=text).status == 401
+    world.access.put_key(key)
+    assert world.send("GET", "/v1/jobs", key=text).status == 200
+
+
+def test_the_jobs_and_runs_of_another_owner_are_not_found() -> None:
+    world = World()
+    world.create(job_id="a")
+    stranger = world.mint("globex")
+    for method, path, _ in ROUTES[2:9]:
+        body = {"name": "mine"} if method == "PATCH" else None
+        reply = world.send(method, path, body, key=stranger)
+        assert reply.status == 404, path
+    assert world.send("GET", "/v1/jobs", key=stranger).json["items"] == []
+    assert world.job("a").revision == 1
+
+
+def test_health_is_open_and_tells_version_and_zone_data() -> None:
+    reply = World().send("GET", "/v1/health", key=None)
+    assert reply.status == 200
+    assert (reply.json["status"], reply.json["version"]) == ("ok", "1.2.3")
+    assert reply.json["tzdata"].startswith("20")
+
+
+def test_headers_are_found_in_any_case() -> None:
+    world = World()
+    assert world.send("GET", "/v1/jobs", key=None, Authorization=f"bearer {world.key_text}").status == 200
