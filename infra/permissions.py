@@ -1,7 +1,7 @@
 """What each deployable may do: named actions on named tables and queues, and nothing else.
 
-A statement in PartiQL and a transaction are checked against the actions of what they do, so those are listed with the
-plain calls. Actions of the ports that a deployable does not use are left out.
+AWS checks a transaction against the plain actions inside it, and a PartiQL statement against an action of its own. What
+the adapters could do but a deployable never asks of them is left out.
 """
 
 from __future__ import annotations
@@ -20,27 +20,25 @@ def _dynamodb(**tables: str) -> TableActions:
 
 
 API_TABLES = _dynamodb(
-    jobs="BatchGetItem ConditionCheckItem GetItem PutItem Query UpdateItem",
+    jobs="GetItem Query UpdateItem",
     job_schedules="DeleteItem PutItem",
-    job_runs="BatchGetItem GetItem Query",
-    access="ConditionCheckItem GetItem PutItem Query UpdateItem",
+    job_runs="GetItem Query",
+    access="GetItem PutItem",
 )
 
 SCHEDULER_TABLES = _dynamodb(
-    # An entry that has fired its last slot completes its job.
-    jobs="UpdateItem",
-    job_schedules="BatchWriteItem DeleteItem PartiQLDelete PartiQLUpdate Query UpdateItem",
+    # A job ends here when its last slot was skipped.
+    jobs="GetItem UpdateItem",
+    job_schedules="BatchWriteItem PartiQLUpdate Query UpdateItem",
     # Slots that never start: skipped, or refused by the queue for the sender's fault.
-    job_runs="PartiQLInsert PutItem",
+    job_runs="PartiQLInsert",
     fleet="DeleteItem GetItem PutItem Query UpdateItem",
 )
 
 WORKER_TABLES = _dynamodb(
-    jobs="BatchGetItem GetItem UpdateItem",
-    job_runs="BatchGetItem GetItem PartiQLInsert PartiQLUpdate PutItem UpdateItem",
-    # An entry whose job is gone.
-    job_schedules="BatchWriteItem DeleteItem",
+    jobs="BatchGetItem UpdateItem",
+    job_runs="BatchGetItem PartiQLInsert PartiQLUpdate PutItem",
 )
 
 SENDER: Actions = ("sqs:SendMessage",)
-CONSUMER: Actions = ("sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage")
+CONSUMER: Actions = ("sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ReceiveMessage")

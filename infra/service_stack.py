@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib.metadata import version
 
 from aws_cdk import CfnOutput, Stack
 from aws_cdk import aws_ecs as ecs
@@ -41,12 +42,16 @@ class ServiceStack(Stack):
             )
             for name in LANES
         }
+        release = {"CARILLON_VERSION": version("carillon")}
         shards = {"CARILLON_SHARD_COUNT": str(environment.shard_count)}
         targets = {"CARILLON_INTERNAL_TARGETS": ",".join(environment.internal_targets)}
         queues = {queue_variable(name): lane.queue.queue_url for name, lane in self._lanes.items()}
 
         self.api = Api(
-            self, "Api", variables={**self._names_of(permissions.API_TABLES), **shards}, environment=environment
+            self,
+            "Api",
+            variables={**self._names_of(permissions.API_TABLES), **shards, **release},
+            environment=environment,
         )
         self._allow(self.api.role, permissions.API_TABLES)
 
@@ -57,12 +62,12 @@ class ServiceStack(Stack):
             "Scheduler",
             cluster=cluster,
             network=network,
-            variables={**self._names_of(permissions.SCHEDULER_TABLES), **queues, **shards},
+            variables={**self._names_of(permissions.SCHEDULER_TABLES), **queues, **shards, **release},
             environment=environment,
         )
         self._allow(scheduler.role, permissions.SCHEDULER_TABLES, queue_actions=permissions.SENDER)
 
-        of_worker = {**self._names_of(permissions.WORKER_TABLES), **queues, **targets}
+        of_worker = {**self._names_of(permissions.WORKER_TABLES), **queues, **targets, **release}
         on_lambda = WorkerFunction(
             self, "WorkerFunction", lanes=self._lanes, variables=of_worker, environment=environment
         )

@@ -1,0 +1,97 @@
+"""What an environment synthesises to, and how tests look into it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aws_cdk import App
+from aws_cdk.assertions import Template
+
+from infra.app import compose
+
+ROOT = Path(__file__).parents[2]
+Properties = dict[str, Any]
+#: As the command line does for commands that only look at the stacks.
+WITHOUT_BUNDLING: dict[str, object] = {"aws:cdk:bundling-stacks": []}
+
+
+@dataclass(frozen=True, slots=True)
+class Synthesis:
+    data: Template
+    service: Template
+
+    def tables(self) -> dict[str, Properties]:
+        """By the output that names each: `JobRunsTable`."""
+        resources = self.data.to_json()["Resources"]
+        outputs = self.data.to_json()["Outputs"]
+        return {
+            key: resources[output["Value"]["Ref"]]
+            for key, output in outputs.items()
+            if not key.startswith("ExportsOutput")
+        }
+
+    def of_type(self, kind: str) -> dict[str, Properties]:
+        """The properties of the service's resources of a type, by logical id."""
+        found = self.service.find_resources(kind)
+        return {logical_id: dict(resource["Properties"]) for logical_id, resource in found.items()}
+
+    def function(self, handler: str) -> Properties:
+        found = [each for each in self.of_type("AWS::Lambda::Function").values() if each["Handler"] == handler]
+        function: Properties = only(found)
+        return function
+
+    def task(self, program: str) -> Properties:
+        """The task definition whose only container runs `program`."""
+        tasks = self.of_type("AWS::ECS::TaskDefinition").values()
+        task: Properties = only([each for each in tasks if only(each["ContainerDefinitions"])["Name"] == program])
+        return task
+
+    def container(self, program: str) -> Properties:
+        container: Properties = only(self.task(program)["ContainerDefinitions"])
+        return container
+
+    def service_of(self, program: str) -> Properties:
+        tasks = self.of_type("AWS::ECS::TaskDefinition")
+        wanted = only([key for key, task in tasks.items() if task == self.task(program)])
+        services = self.of_type("AWS::ECS::Service").values()
+        service: Properties = only([each for each in services if each["TaskDefinition"] == {"Ref": wanted}])
+        return service
+
+    def statements(self) -> Iterator[Properties]:
+        """Every statement of every policy of a role."""
+        for policy in self.of_type("AWS::IAM::Policy").values():
+            yield from policy["PolicyDocument"]["Statement"]
+
+    def statements_of(self, role: object) -> list[Properties]:
+        """Those of the role that a task or a function refers to like this."""
+        logical_id = role["Fn::GetAtt"][0] if isinstance(role, dict) else role
+        policies = self.of_type("AWS::IAM::Policy").values()
+        mine = [policy for policy in policies if {"Ref": logical_id} in policy["Roles"]]
+        return [statement for policy in mine for statement in policy["PolicyDocument"]["Statement"]]
+
+
+def context(environment: str, **more: object) -> dict[str, object]:
+    flags: dict[str, object] = json.loads((ROOT / "infra" / "cdk.json").read_text())["context"]
+    return {**flags, **WITHOUT_BUNDLING, "environment": environment, **more}
+
+
+def synthesise(environment: str) -> Synthesis:
+    stacks = compose(App(context=context(environment)))
+    return Synthesis(Template.from_stack(stacks.data), Template.from_stack(stacks.service))
+
+
+def actions_of(statement: Properties) -> list[str]:
+    return as_list(statement["Action"])
+
+
+def as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def only(found: list[Any]) -> Any:
+    assert len(found) == 1, found
+    return found[0]

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from shared.config import table_variable
+from shared.domain.timing import API_TIMEOUT_MS
+from tests.infra.synthesis import Synthesis, only
+
+HANDLER = "functions.api.app.handler"
+
+
+def test_one_route_hands_everything_to_one_function(prod: Synthesis) -> None:
+    route = only(list(prod.of_type("AWS::ApiGatewayV2::Route").values()))
+    integration = only(list(prod.of_type("AWS::ApiGatewayV2::Integration").values()))
+
+    assert route["RouteKey"] == "$default"
+    assert integration["IntegrationType"] == "AWS_PROXY"
+    assert integration["PayloadFormatVersion"] == "2.0"
+    assert only(list(prod.of_type("AWS::ApiGatewayV2::Stage").values()))["StageName"] == "$default"
+
+
+def test_the_api_calls_a_published_version_that_is_restored_from_a_snapshot(prod: Synthesis) -> None:
+    alias, properties = next(iter(prod.of_type("AWS::Lambda::Alias").items()))
+    integration = only(list(prod.of_type("AWS::ApiGatewayV2::Integration").values()))
+
+    assert prod.function(HANDLER)["SnapStart"] == {"ApplyOn": "PublishedVersions"}
+    assert integration["IntegrationUri"] == {"Ref": alias}
+    assert properties["Name"] == "live"
+
+
+def test_the_emulator_calls_the_function_itself(local: Synthesis) -> None:
+    assert not local.of_type("AWS::Lambda::Alias")
+    assert "SnapStart" not in local.function(HANDLER)
+
+
+def test_the_function_ends_before_a_write_of_it_may_be_as_old_as_the_protocol_allows(prod: Synthesis) -> None:
+    assert prod.function(HANDLER)["Timeout"] * 1000 < API_TIMEOUT_MS
+
+
+def test_the_function_runs_on_arm_with_the_zones_of_its_own_package(prod: Synthesis) -> None:
+    function = prod.function(HANDLER)
+
+    assert function["Architectures"] == ["arm64"]
+    assert function["Runtime"] == "python3.13"
+    assert function["Environment"]["Variables"]["PYTHONTZPATH"] == ""
+
+
+def test_the_function_is_told_its_tables_and_no_others(prod: Synthesis) -> None:
+    variables = prod.function(HANDLER)["Environment"]["Variables"]
+
+    assert {name for name in variables if name.endswith("_TABLE")} == {
+        table_variable(name) for name in ("jobs", "job_schedules", "job_runs", "access")
+    }
+    assert not [name for name in variables if name.endswith("_QUEUE_URL")]
+    assert variables["CARILLON_SHARD_COUNT"] == "16"

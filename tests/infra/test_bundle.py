@@ -1,0 +1,112 @@
+"""A bundle holds what its deployable imports and what its group locks, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+
+from infra import bundle
+from infra.bundle import Bundle, BundlingFailed
+
+OURS = {"shared", "functions"}
+
+
+def needs_uv() -> None:
+    try:
+        bundle.find_uv(os.environ)
+    except BundlingFailed as failure:
+        pytest.skip(str(failure))
+
+
+@pytest.fixture(scope="module")
+def requirements() -> str:
+    needs_uv()
+    return bundle.requirements_of(bundle.API)
+
+
+@pytest.fixture(scope="module")
+def api(requirements: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The API's bundle for this machine."""
+    target = tmp_path_factory.mktemp("api")
+    bundle.build(bundle.API, requirements, target, is_emulated=True)
+    return target
+
+
+def test_it_holds_the_packages_its_group_locks_and_the_sources_it_imports(api: Path, requirements: str) -> None:
+    locked = set(re.findall(r"^([a-z0-9-]+)==(\S+)", requirements, flags=re.MULTILINE))
+    installed = {
+        (found[1].lower().replace("_", "-").replace(".", "-"), found[2])
+        for path in api.iterdir()
+        if (found := re.fullmatch(r"(.+)-(\d[^-]*)\.dist-info", path.name))
+    }
+    imported = {name for each, _ in locked for name in top_levels(each)}
+    others = {path.name for path in api.iterdir() if not path.name.endswith((".dist-info", ".libs", "__pycache__"))}
+
+    assert installed == locked
+    assert others - imported == OURS
+
+
+def top_levels(package: str) -> set[str]:
+    files = distribution(package).files or []
+    return {path.parts[0] for path in files}
+
+
+def test_it_leaves_out_what_the_api_does_not_import(api: Path) -> None:
+    assert (api / "functions" / "api").is_dir()
+    assert sorted(path.name for path in (api / "functions").iterdir() if path.is_dir()) == ["__pycache__", "api"]
+    assert not (api / "shared" / "adapters" / "memory").exists()
+    assert not (api / "shared" / "adapters" / "sqs").exists()
+    assert [path.name for path in (api / "botocore" / "data").iterdir() if path.is_dir()] == ["dynamodb"]
+
+
+@pytest.mark.skipif(not (bundle.ROOT / "functions" / "api" / "app.py").is_file(), reason="there is no API yet")
+def test_its_handler_can_be_imported_with_nothing_else_on_the_path(api: Path) -> None:
+    program = "import functions.api.app as app, boto3; boto3.client('dynamodb'); print(app.handler, boto3.__file__)"
+    environ = {
+        "PYTHONPATH": str(api),
+        "PYTHONTZPATH": "",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "PATH": os.environ["PATH"],
+    }
+    # -S: no site-packages; -P: nothing of the working directory.
+    done = subprocess.run(
+        [sys.executable, "-S", "-P", "-c", program],
+        env={**environ, **dict.fromkeys(("CARILLON_JOBS_TABLE", "CARILLON_JOB_SCHEDULES_TABLE"), "t")},
+        cwd=api,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert str(api) in done.stdout
+
+
+def test_the_same_inputs_make_the_same_digest_and_others_another(requirements: str) -> None:
+    first = bundle.digest(bundle.API, requirements, is_emulated=False)
+
+    assert bundle.digest(bundle.API, requirements, is_emulated=False) == first
+    assert bundle.digest(bundle.API, requirements, is_emulated=True) != first
+    assert bundle.digest(bundle.API, requirements + "\n", is_emulated=False) != first
+    assert bundle.digest(bundle.WORKER, requirements, is_emulated=False) != first
+
+
+def test_bytecode_and_caches_are_no_source() -> None:
+    files = list(bundle.API.files())
+
+    assert Path("functions/api/__init__.py") in files
+    assert not [path for path in files if "__pycache__" in path.parts or path.suffix == ".pyc"]
+
+
+def test_a_source_that_is_not_there_is_named() -> None:
+    with pytest.raises(BundlingFailed, match="bundle api needs functions/nothing, which is not in this checkout"):
+        list(Bundle("api", sources=("functions/nothing",)).files())
+
+
+def test_a_uv_that_is_named_is_taken() -> None:
+    assert bundle.find_uv({"CARILLON_UV": "/opt/uv", "PATH": ""}) == "/opt/uv"

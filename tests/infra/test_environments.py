@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from aws_cdk import App
+
+from infra.app import UnusableName, compose
+from infra.environments import DEV, LOCAL, PROD, LaneSettings, UnknownEnvironment, environment_named
+from tests.infra.synthesis import context
+
+
+def test_a_wrong_environment_is_refused_with_the_right_ones() -> None:
+    with pytest.raises(UnknownEnvironment, match=r"no environment 'staging': choose local, dev, prod, for example"):
+        environment_named("staging")
+
+
+@pytest.mark.parametrize("name", ["", "1st", "a" * 65, "with space", "über", 7])
+def test_a_name_that_no_stack_may_have_is_refused_before_anything_is_made(name: object) -> None:
+    with pytest.raises(UnusableName, match="for example `-c name=Carillon`"):
+        compose(App(context=context("dev", name=name)))
+
+
+def test_two_carillons_of_one_account_share_no_stack() -> None:
+    first = compose(App(context=context("dev")))
+    second = compose(App(context=context("dev", name="Second")))
+
+    assert (first.data.stack_name, first.service.stack_name) == ("Carillon-dev-data", "Carillon-dev-service")
+    assert (second.data.stack_name, second.service.stack_name) == ("Second-dev-data", "Second-dev-service")
+
+
+def test_the_tables_cannot_be_deleted_by_mistake_but_on_the_emulator() -> None:
+    assert compose(App(context=context("prod"))).data.termination_protection
+    assert not compose(App(context=context("local"))).data.termination_protection
+
+
+def test_a_lane_on_ecs_needs_a_task_to_work_it() -> None:
+    with pytest.raises(ValueError, match="no worker task"):
+        replace(LOCAL, worker_tasks=0)
+
+
+def test_every_lane_is_set() -> None:
+    with pytest.raises(ValueError, match="must set each lane of default, catchup"):
+        replace(DEV, lanes={"default": LaneSettings("lambda", 10)})
+
+
+@pytest.mark.parametrize("concurrency", [1, 1001])
+def test_a_mapping_takes_no_concurrency_outside_of_2_to_1000(concurrency: int) -> None:
+    with pytest.raises(ValueError, match="2 to 1000"):
+        LaneSettings("lambda", concurrency)
+
+
+def test_reserved_concurrency_below_that_of_the_lanes_is_refused() -> None:
+    wanted = sum(lane.concurrency for lane in PROD.lanes.values())
+
+    assert replace(PROD, worker_reserved_concurrency=wanted).worker_reserved_concurrency == wanted
+    with pytest.raises(ValueError, match="throttled"):
+        replace(PROD, worker_reserved_concurrency=wanted - 1)

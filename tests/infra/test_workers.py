@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from shared import schema
+from shared.config import queue_variable, table_variable
+from tests.infra.synthesis import Synthesis
+
+HANDLER = "functions.worker.lambda_host.handler"
+
+
+def test_every_lane_feeds_the_function_and_takes_back_only_what_failed(prod: Synthesis) -> None:
+    mappings = prod.of_type("AWS::Lambda::EventSourceMapping").values()
+
+    assert len(mappings) == len(schema.LANES)
+    for mapping in mappings:
+        assert mapping["BatchSize"] == 10
+        assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+        assert mapping["Enabled"] is True
+
+
+def test_the_lanes_together_fit_the_concurrency_that_is_reserved(prod: Synthesis) -> None:
+    mappings = prod.of_type("AWS::Lambda::EventSourceMapping").values()
+    wanted = [mapping["ScalingConfig"]["MaximumConcurrency"] for mapping in mappings]
+
+    assert all(2 <= concurrency <= 1000 for concurrency in wanted)
+    assert prod.function(HANDLER)["ReservedConcurrentExecutions"] >= sum(wanted)
+
+
+def test_a_lane_that_ecs_works_does_not_feed_the_function(local: Synthesis) -> None:
+    assert {each["Enabled"] for each in local.of_type("AWS::Lambda::EventSourceMapping").values()} == {False}
+    assert local.service_of("worker")["DesiredCount"] == 1
+
+
+def test_where_lambda_works_the_lanes_no_task_costs_anything(prod: Synthesis) -> None:
+    assert prod.service_of("worker")["DesiredCount"] == 0
+
+
+def test_a_worker_task_has_two_minutes_to_finish_what_it_runs(prod: Synthesis) -> None:
+    container = prod.container("worker")
+
+    assert container["Command"] == ["python", "-P", "-m", "functions.worker"]
+    assert container["StopTimeout"] == 120
+
+
+def test_both_hosts_are_told_the_same(prod: Synthesis) -> None:
+    function = prod.function(HANDLER)["Environment"]["Variables"]
+    task = {each["Name"]: each["Value"] for each in prod.container("worker")["Environment"]}
+
+    assert function == task
+    assert {name for name in task if name.endswith("_TABLE")} == {table_variable(name) for name in ("jobs", "job_runs")}
+    assert {name for name in task if name.endswith("_QUEUE_URL")} == {queue_variable(lane) for lane in schema.LANES}
+
+
+def test_only_the_emulator_lets_targets_be_on_this_machine(local: Synthesis, prod: Synthesis) -> None:
+    assert local.function(HANDLER)["Environment"]["Variables"]["CARILLON_INTERNAL_TARGETS"] == "127.0.0.1:*,localhost:*"
+    assert prod.function(HANDLER)["Environment"]["Variables"]["CARILLON_INTERNAL_TARGETS"] == ""
