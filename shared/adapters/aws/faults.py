@@ -4,6 +4,7 @@ refused by a condition      ConditionFailed, TransactionRefused   the stores tur
 refused by rate, conflict   StoreThrottled, StoreContended        made again
 never sent                  Unreachable                           made again
 no answer, or 5xx           OutcomeUnknown                        made again: every call of ours may be repeated
+an old receipt handle       StaleHandle                           no failure
 anything else               WriteRefused                          a mistake of ours, or a missing right
 """
 
@@ -11,25 +12,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    ConnectTimeoutError,
-    EndpointConnectionError,
-    HTTPClientError,
-    IncompleteReadError,
-    ProxyConnectionError,
-    ResponseStreamingError,
-)
-from botocore.exceptions import (
-    ConnectionError as BotoConnectionError,
-)
+from botocore import exceptions
 from botocore.parsers import ResponseParserError
 
 from shared.domain.errors import OutcomeUnknown, StoreContended, StoreError, StoreThrottled, WriteRefused
 
 #: Everything that a call of a client raises.
-CALL_FAILURES = (BotoCoreError, ClientError, ResponseParserError)
+CALL_FAILURES = (exceptions.BotoCoreError, exceptions.ClientError, ResponseParserError)
+_NEVER_SENT = (
+    exceptions.ConnectTimeoutError,
+    exceptions.EndpointConnectionError,
+    exceptions.ProxyConnectionError,
+)
+_UNANSWERED = (
+    exceptions.ConnectionError,
+    exceptions.HTTPClientError,
+    exceptions.IncompleteReadError,
+    exceptions.ResponseStreamingError,
+    ResponseParserError,
+)
 
 #: Codes of whole calls, and of single statements and entries of a batch, which spell them without `Exception`.
 _THROTTLES = {
@@ -38,7 +39,6 @@ _THROTTLES = {
     "ProvisionedThroughputExceeded",
     "RequestLimitExceeded",
     "RequestThrottled",
-    "ServiceUnavailable",
     "SlowDown",
     "Throttled",
     "Throttling",
@@ -48,6 +48,9 @@ _THROTTLES = {
 _CONFLICTS = {"TransactionConflict", "ReplicatedWriteConflict"}
 #: `TransactionInProgress`: the same request is still running, so an earlier attempt was received.
 _UNKNOWN = {"InternalServerError", "InternalError", "InternalFailure", "RequestTimeout", "TransactionInProgress"}
+
+#: Of SQS, which also says `InvalidParameterValue` of the parameter ReceiptHandle.
+_STALE_HANDLES = {"MessageNotInflight", "ReceiptHandleIsInvalid"}
 
 _SERVER_ERROR = 500
 
@@ -64,18 +67,21 @@ class TransactionRefused(WriteRefused):
     """A condition of the transaction does not hold."""
 
 
+class StaleHandle(WriteRefused):
+    """The message is gone, or was received by another since."""
+
+
 class Unreachable(WriteRefused):
     """No connection was made: nothing was sent."""
 
 
 def fault(operation: str, error: Exception) -> StoreError:
     """What this error of a client means for `operation`."""
-    if isinstance(error, ClientError):
+    if isinstance(error, exceptions.ClientError):
         return _answered(operation, error)
-    if isinstance(error, (EndpointConnectionError, ConnectTimeoutError, ProxyConnectionError)):
+    if isinstance(error, _NEVER_SENT):
         return Unreachable(operation, str(error))
-    lost = (HTTPClientError, BotoConnectionError, IncompleteReadError, ResponseStreamingError, ResponseParserError)
-    if isinstance(error, lost):
+    if isinstance(error, _UNANSWERED):
         return OutcomeUnknown(operation, str(error))
     return WriteRefused(operation, str(error))
 
@@ -90,10 +96,12 @@ def fault_of_code(operation: str, code: str, message: str = "") -> StoreError:
         return StoreContended(operation, reason)
     if name in _UNKNOWN:
         return OutcomeUnknown(operation, reason)
+    if name in _STALE_HANDLES or (name == "InvalidParameterValue" and "ReceiptHandle" in message):
+        return StaleHandle(operation, reason)
     return WriteRefused(operation, reason)
 
 
-def _answered(operation: str, error: ClientError) -> StoreError:
+def _answered(operation: str, error: exceptions.ClientError) -> StoreError:
     answer: dict[str, Any] = dict(error.response)
     code = answer.get("Error", {}).get("Code", "")
     if code == "ConditionalCheckFailedException":

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from shared.adapters.aws.calls import DEFAULT_PATIENCE, Calls, Patience
-from shared.adapters.aws.faults import StaleHandle, fault_of_code
-from shared.domain.errors import MessageUnreadable, OutcomeUnknown, StoreContended, StoreError, StoreThrottled
+from shared.adapters.aws.faults import StaleHandle, Unreachable, fault_of_code
+from shared.domain.errors import MessageUnreadable, OutcomeUnknown, StoreError, StoreThrottled
 from shared.domain.instants import Instant
 from shared.domain.keys import owner_of
 from shared.domain.message import Dispatch, decode, encode
@@ -61,7 +61,7 @@ class SqsDueQueue:
             answer: dict[str, Any] = self._calls.once(
                 "queue.send", lambda: dict(self._client.send_message_batch(QueueUrl=self._url, Entries=entries))
             )
-        except (StoreThrottled, StoreContended, OutcomeUnknown):
+        except (StoreThrottled, Unreachable, OutcomeUnknown):
             return
         accepted.update(int(entry["Id"]) for entry in answer.get("Successful", []))
         for entry in answer.get("Failed", []):

@@ -1,0 +1,128 @@
+"""Values that the suites store: plain ones, of which a test changes what it is about."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from shared.domain.access import ApiKey, Receipt, Scope
+from shared.domain.entry import Entry
+from shared.domain.instants import MINUTE, Instant
+from shared.domain.job import Job, next_generation
+from shared.domain.keys import run_id_of
+from shared.domain.message import Dispatch
+from shared.domain.run import Finish, Run, RunKind, RunStatus
+from shared.domain.schedules import Every
+from shared.ports import JobWrite
+
+NOW = Instant(1_795_737_600_000)
+
+
+def make_job(job_id: str = "job", **changes: Any) -> Job:
+    job = Job(
+        owner_id="acme",
+        job_id=job_id,
+        schedule=Every(interval_ms=MINUTE, anchor=NOW),
+        target={"type": "http", "url": "https://example.com"},
+        generation=NOW,
+        from_at=NOW,
+        created_at=NOW,
+        updated_at=NOW,
+        created_by="crl_1",
+        updated_by="crl_1",
+    )
+    return replace(job, **changes)
+
+
+def make_entry(job: Job | None = None, **changes: Any) -> Entry:
+    job = make_job() if job is None else job
+    entry = Entry(
+        shard=1,
+        entry_id=f"{job.job_key}#{job.generation}",
+        job_key=job.job_key,
+        generation=job.generation,
+        next_at=NOW,
+        from_at=job.from_at,
+        schedule=job.schedule,
+        fresh=True,
+    )
+    return replace(entry, **changes)
+
+
+def creation(job: Job, *, receipt: Receipt | None = None) -> JobWrite:
+    return JobWrite(job=job, previous=None, put_entry=make_entry(job), receipt=receipt)
+
+
+def change_of(job: Job, **changes: Any) -> JobWrite:
+    """A change of the schedule or state of a job that is stored."""
+    changed = replace(
+        job,
+        generation=next_generation(job.generation, NOW),
+        revision=job.revision + 1,
+        updated_at=Instant(job.updated_at + 1),
+        **changes,
+    )
+    return JobWrite(job=changed, previous=job, put_entry=make_entry(changed), remove_entry=make_entry(job).key)
+
+
+def make_receipt(key: str = "once", **changes: Any) -> Receipt:
+    receipt = Receipt(
+        owner_id="acme",
+        idempotency_key=key,
+        fingerprint="f" * 64,
+        at=NOW,
+        job_id="job",
+        generation=NOW,
+        revision=1,
+        expires_at=Instant(NOW + MINUTE),
+    )
+    return replace(receipt, **changes)
+
+
+def make_run(slot: int = NOW, **changes: Any) -> Run:
+    run = Run(
+        job_key="acme/job",
+        run_id=run_id_of(Instant(slot)),
+        kind=RunKind.SCHEDULED,
+        slot=Instant(slot),
+        fire_at=Instant(slot),
+        status=RunStatus.RUNNING,
+        generation=NOW,
+        claim_id="claim-1",
+        worker_id="worker-1",
+        lease_until=Instant(slot + MINUTE),
+        claimed_at=Instant(slot),
+    )
+    return replace(run, **changes)
+
+
+def finish_of(run: Run, **changes: Any) -> Finish:
+    finish = Finish(key=run.key, token=run.token, status=RunStatus.SUCCEEDED, ended_at=Instant(run.slot + 5))
+    return replace(finish, **changes)
+
+
+def make_key(key_id: str = "a1", **changes: Any) -> ApiKey:
+    key = ApiKey(
+        key_id=key_id,
+        owner_id="acme",
+        secret_hash="0" * 64,
+        scopes=frozenset({Scope.READ, Scope.WRITE}),
+        created_at=NOW,
+        created_by="root",
+    )
+    return replace(key, **changes)
+
+
+def make_dispatch(number: int = 0, **changes: Any) -> Dispatch:
+    slot = Instant(NOW + number)
+    dispatch = Dispatch(
+        job_key="acme/job",
+        generation=NOW,
+        slot=slot,
+        fire_at=slot,
+        run_id=run_id_of(slot),
+        shard=1,
+        epoch=2,
+        enqueued_at=NOW,
+    )
+    return replace(dispatch, **changes)
