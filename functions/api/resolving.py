@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
+from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
@@ -21,6 +22,7 @@ from functions.api.editor import JobEditor
 from functions.api.gate import CALL, Call, Gate, as_plain_json, request_id_of
 from functions.api.health import HealthRoutes
 from functions.api.jobs import JobRoutes
+from functions.api.refusals import RouteUnknown
 from functions.api.requests import problems_of
 from functions.api.responses import Answer, is_fault, problem
 from functions.api.routing import Route
@@ -52,6 +54,9 @@ def build(backend: Backend) -> Handler:
             # The first part of a location only says whether it is in the body, the path or the query.
             found = [{**each, "loc": each["loc"][1:]} for each in error.errors()]
             error = InvalidRequest(problems_of(found, call.route.model))
+        if isinstance(error, NotFoundError):
+            # A character that Powertools takes for no part of a path: there is nothing of that name.
+            error = RouteUnknown(resolver.current_event.path)
         return _explained(error, call.request_id)
 
     resolver.exception_handler(Exception)(explain)

@@ -27,7 +27,9 @@ ROUTES = [
 def test_every_route_but_health_is_in_the_table_of_this_test() -> None:
     world = World()
     backend = world.backend()
-    listed = {(route.method, route.path.replace("<job_id>", "a").replace("<run_id>", "b")) for route in routes_of(backend)}
+    listed = {
+        (route.method, route.path.replace("<job_id>", "a").replace("<run_id>", "b")) for route in routes_of(backend)
+    }
     assert listed == {(method, path) for method, path, _ in ROUTES} | {("GET", "/v1/health")}
 
 
@@ -58,10 +60,23 @@ def test_a_key_without_the_scope_is_refused_by_its_name(method: str, path: str, 
 
 @pytest.mark.parametrize(
     "authorization",
-    ["Basic abc", "Bearer", "Bearer ", "Bearer abc", "Bearer crl_", "Bearer crl_abc", "Bearer crl_abc_", "Bearer xyz_abc_def",
-     "Bearer crl_ab#c_secret", "Bearer crl_" + "a" * 5_000 + "_x", "Bearer crl_missing_secret", "crl_a_b", "Bearer crl_ü_x"],
+    [
+        "Basic abc",
+        "Bearer",
+        "Bearer ",
+        "Bearer abc",
+        "Bearer crl_",
+        "Bearer crl_abc",
+        "Bearer crl_abc_",
+        "Bearer xyz_abc_def",
+        "Bearer crl_ab#c_secret",
+        "Bearer crl_" + "a" * 5_000 + "_x",
+        "Bearer crl_missing_secret",
+        "crl_a_b",
+        "Bearer crl_ü_x",
+    ],
     ids=lambda text: text[:24],
-)  # fmt: skip
+)
 def test_what_is_no_key_of_ours_is_refused(authorization: str) -> None:
     reply = World().send("GET", "/v1/jobs", key=None, authorization=authorization)
     assert reply.status == 401

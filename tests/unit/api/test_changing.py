@@ -17,7 +17,9 @@ from tests.unit.api.world import JOB, World
 PATH = "/v1/jobs/nightly-report"
 
 
-@pytest.mark.parametrize("media_type", ["application/merge-patch+json", "application/json", "application/json;charset=utf-8"])
+@pytest.mark.parametrize(
+    "media_type", ["application/merge-patch+json", "application/json", "application/json;charset=utf-8"]
+)
 def test_a_patch_changes_what_it_names_and_keeps_the_rest(media_type: str) -> None:
     world = World()
     world.create(tags={"team": "finance", "tier": "1"}, name="Old")
@@ -51,7 +53,12 @@ def test_what_the_scheduler_does_not_know_makes_no_new_generation_and_leaves_the
 
 @pytest.mark.parametrize(
     "patch",
-    [{"schedule": {"cron": "* * * * *"}}, {"misfire": {"policy": "skip"}}, {"state": "paused"}, {"schedule": {"timezone": "UTC"}}],
+    [
+        {"schedule": {"cron": "* * * * *"}},
+        {"misfire": {"policy": "skip"}},
+        {"state": "paused"},
+        {"schedule": {"timezone": "UTC"}},
+    ],
 )
 def test_what_the_scheduler_works_by_makes_a_new_generation_from_now(patch: dict[str, Any]) -> None:
     world = World()
@@ -261,7 +268,9 @@ def test_a_cancelled_job_changes_no_more(word: str) -> None:
     assert world.contents() == before
 
 
-@pytest.mark.parametrize("path", ["/v1/jobs/none", "/v1/jobs/no.id", "/v1/jobs/" + "a" * 65, "/v1/jobs/%2e%2e", "/v1/jobs/ü"])
+@pytest.mark.parametrize(
+    "path", ["/v1/jobs/none", "/v1/jobs/no.id", "/v1/jobs/" + "a" * 65, "/v1/jobs/%2e%2e", "/v1/jobs/ü"]
+)
 def test_a_job_that_is_not_there_is_not_found(path: str) -> None:
     world = World()
     assert world.send("GET", path).status == 404

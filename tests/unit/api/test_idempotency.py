@@ -75,7 +75,12 @@ def test_a_repeat_of_a_creation_over_a_cancelled_job_gives_its_generation_and_re
 
 def test_order_and_blanks_make_no_other_request() -> None:
     world = World()
-    world.send("POST", "/v1/jobs", '{"schedule": {"in": "PT5S"}, "target": {"type": "handler", "name": "echo"}}', idempotency_key=KEY)
+    world.send(
+        "POST",
+        "/v1/jobs",
+        '{"schedule": {"in": "PT5S"}, "target": {"type": "handler", "name": "echo"}}',
+        idempotency_key=KEY,
+    )
     again = world.send(
         "POST", "/v1/jobs", '{"target":{"name":"echo","type":"handler"},"schedule":{"in":"PT5S"}}', idempotency_key=KEY
     )
@@ -147,9 +152,7 @@ def test_after_a_lost_answer_a_repeat_finds_the_job_it_made() -> None:
 def test_of_two_requests_at_once_under_one_key_both_get_the_one_job() -> None:
     world = World()
     answers: list[Any] = []
-    racing = Interrupted(
-        world, lambda: answers.append(world.send("POST", "/v1/jobs", WITHOUT_ID, idempotency_key=KEY))
-    )
+    racing = Interrupted(world, lambda: answers.append(world.send("POST", "/v1/jobs", WITHOUT_ID, idempotency_key=KEY)))
     slower = world.send("POST", "/v1/jobs", WITHOUT_ID, idempotency_key=KEY, handler=world.process(jobs=racing))
     assert (slower.status, slower.text) == (201, answers[0].text)
     assert len(world.tables.jobs) == 1
