@@ -87,7 +87,7 @@ def _checked_instant(instant: Instant, now: Instant, value: object, pointer: str
     if instant < now - MAX_PAST_MS:
         raise problem(
             pointer,
-            f"{shown(value)} ({to_rfc3339(instant)}) is more than {format_duration(MAX_PAST_MS)} in the past",
+            f"{shown(value)} is more than {format_duration(MAX_PAST_MS)} before now, {to_rfc3339(now)}",
             to_rfc3339(Instant(now + HOUR)),
         )
     if instant > min(now + MAX_HORIZON_MS, LAST_INSTANT):

@@ -89,12 +89,11 @@ def _is_excluded(schedule: At) -> bool:
 
 def last_of(schedule: Schedule, after: Instant, runs: int, *, horizon: Instant) -> Instant | None:
     """The `runs`-th slot strictly later than `after`; None when it lies beyond `horizon` or does not exist."""
-    low, step, missing = after, DAY, runs
-    while (found := count_slots(schedule, low, Instant(low + step))) < missing:
-        low, step, missing = Instant(low + step), step * 2, missing - found
-        if low >= horizon:
+    low, high, missing = after, min(Instant(after + DAY), horizon), runs
+    while (found := count_slots(schedule, low, high)) < missing:
+        if high == horizon:
             return None
-    high = Instant(low + step)
+        low, high, missing = high, min(Instant(high + 2 * (high - low)), horizon), missing - found
     # Invariant: the slot is the `missing`-th in (low, high].
     while high - low > 1:
         middle = Instant((low + high) // 2)
@@ -103,4 +102,4 @@ def last_of(schedule: Schedule, after: Instant, runs: int, *, horizon: Instant) 
             low, missing = middle, missing - found
         else:
             high = middle
-    return high if high <= horizon else None
+    return high

@@ -14,11 +14,11 @@ from typing import NamedTuple
 from shared.domain.instants import DAY, EPOCH, SECOND
 from shared.domain.schedules.zones import zone
 
-#: Spans are worked out and kept a block at a time: 2**35 ms, a little over a year.
-BLOCK_BITS = 35
+#: Spans are worked out and kept a block at a time: 2**32 ms, about 50 days.
+BLOCK_BITS = 32
 #: No zone changes its offset twice within this time (the tests check all of tzdata), so probing this far apart
 #: finds every change.
-PROBE_STEP = 4 * DAY
+PROBE_STEP = 6 * DAY
 #: A little inside what `datetime` can convert to any zone.
 _FIRST_PROBE = -62_135_510_400_000
 _LAST_PROBE = 253_402_128_000_000
@@ -51,7 +51,7 @@ def spans_of(zone_name: str, block: int) -> tuple[Span, ...]:
     for end in [*_changes(zone_name, start, block_end), block_end]:
         if end > block_start:
             spans.append(Span(start, end, offset, covered))
-        covered = max(covered, end + offset)
+        covered = end + offset
         start, offset = end, _offset_at(zone_name, end)
     return tuple(spans)
 

@@ -40,7 +40,8 @@ def day_fields(random: Random) -> tuple[str, str, str]:
     if form == 0:
         days = random.choice(["L", "L,15", "1,L"])
     elif form == 1:
-        days, weekdays = random.choice(["LW", f"{random.randint(1, 31)}W"]), random.choice(["*", "?", "*/2"])
+        days = random.choice(["LW", "1W", "31W", f"{random.randint(1, 31)}W"])
+        weekdays = random.choice(["*", "?", "*/2"])
     elif form == 2:
         days = random.choice(["*", "?", "*/2"])
         weekdays = ",".join(_nth(random, str(random.randint(0, 7))) for _ in range(random.randint(1, 2)))
@@ -60,7 +61,9 @@ def _minute(random: Random) -> str:
 
 def _hour(random: Random) -> str:
     # Clocks change in the small hours.
-    return random.choice(["*", "*/2", "0-23", str(random.randint(0, 3)), str(random.randint(0, 23)), _list(random, 0, 23)])
+    return random.choice(
+        ["*", "*/2", "0-23", str(random.randint(0, 3)), str(random.randint(0, 23)), _list(random, 0, 23)]
+    )
 
 
 def _day(random: Random) -> str:

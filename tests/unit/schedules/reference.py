@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import calendar
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from importlib import resources
 from zoneinfo import ZoneInfo
 
@@ -131,7 +131,11 @@ class Reference:
 def nearest_workday(day: date) -> date:
     """The nearest Monday to Friday of the same month."""
     by_distance = sorted(range(-3, 4), key=abs)
-    days = [day + timedelta(days=distance) for distance in by_distance if (day + timedelta(days=distance)).month == day.month]
+    days = [
+        day + timedelta(days=distance)
+        for distance in by_distance
+        if (day + timedelta(days=distance)).month == day.month
+    ]
     return next(near for near in days if near.isoweekday() <= 5)
 
 

@@ -1,0 +1,114 @@
+"""What POST /v1/schedules/preview shows."""
+
+from __future__ import annotations
+
+from shared.domain.instants import MINUTE
+from shared.domain.schedules import PreviewSlot, preview
+from shared.domain.schedules.second_opinion import first_difference
+from shared.domain.schedules.values import Cron
+from tests.unit.schedules.moments import NOW, at, schedule
+
+NEW_YORK = "America/New_York"
+
+
+def shown(lines: list[PreviewSlot]) -> list[tuple[str, str]]:
+    return [(line.local, " ".join(line.marks)) for line in lines]
+
+
+def test_a_slot_is_shown_in_local_time_and_utc() -> None:
+    (line,) = preview(schedule(cron="0 9 * * *", timezone="Asia/Kathmandu"), NOW, 1)
+    assert (line.slot, line.local) == (at("2026-06-02T03:15Z"), "2026-06-02T09:00:00.000+05:45")
+    assert line.fires
+
+
+def test_a_shifted_slot_is_marked() -> None:
+    after = at("2026-03-07T12:00Z")
+    assert shown(preview(schedule(after, cron="30 2 * * *", timezone=NEW_YORK), after, 2)) == [
+        ("2026-03-08T03:00:00.000-04:00", "gap_shifted"),
+        ("2026-03-09T02:30:00.000-04:00", ""),
+    ]
+
+
+def test_a_slot_that_belongs_to_the_gaps_end_is_not_shifted() -> None:
+    after = at("2026-03-07T12:00Z")
+    assert shown(preview(schedule(after, cron="0 2,3 * * *", timezone=NEW_YORK), after, 1))[0][1] == ""
+
+
+def test_skipped_local_times_are_shown_once_for_each_gap() -> None:
+    after = at("2026-03-08T06:50Z")
+    assert shown(preview(schedule(after, cron="*/20 * * * *", timezone=NEW_YORK), after, 2)) == [
+        ("2026-03-08T02:00:00.000", "skipped"),
+        ("2026-03-08T03:00:00.000-04:00", ""),
+        ("2026-03-08T03:20:00.000-04:00", ""),
+    ]
+
+
+def test_a_job_that_skips_gaps_shows_what_it_skips() -> None:
+    after = at("2026-03-07T12:00Z")
+    planned = schedule(after, cron="30 2 * * *", timezone=NEW_YORK, dst="skip")
+    assert shown(preview(planned, after, 1)) == [
+        ("2026-03-08T02:30:00.000", "skipped"),
+        ("2026-03-09T02:30:00.000-04:00", ""),
+    ]
+
+
+def test_repeated_local_times_are_marked_on_both_passes() -> None:
+    after = at("2026-11-01T04:59Z")
+    assert shown(preview(schedule(after, cron="30 * * * *", timezone=NEW_YORK), after, 3)) == [
+        ("2026-11-01T01:30:00.000-04:00", "repeated"),
+        ("2026-11-01T01:30:00.000-05:00", "repeated"),
+        ("2026-11-01T02:30:00.000-05:00", ""),
+    ]
+
+
+def test_an_excluded_date_shows_its_first_slot() -> None:
+    planned = schedule(cron="0 */8 * * *", timezone="Asia/Tokyo", exclude=[{"date": "2026-06-02", "reason": "rest"}])
+    assert shown(preview(planned, NOW, 1)) == [
+        ("2026-06-02T00:00:00.000+09:00", "excluded"),
+        ("2026-06-03T00:00:00.000+09:00", ""),
+    ]
+
+
+def test_a_date_without_slots_is_not_shown_as_excluded() -> None:
+    planned = schedule(cron="0 0 * * MON", exclude=[{"date": "2026-06-02", "reason": ""}])
+    assert shown(preview(planned, NOW, 1)) == [("2026-06-08T00:00:00.000+00:00", "")]
+
+
+def test_the_jitter_range_ends_before_window_and_next_slot() -> None:
+    (line,) = preview(schedule(cron="0 * * * *", window="PT10M"), NOW, 1)
+    assert line.latest_fire_at - line.slot == 10 * MINUTE - 1
+    (line,) = preview(schedule(cron="* * * * *", window="PT10M"), NOW, 1)
+    assert line.latest_fire_at - line.slot == MINUTE - 1
+    (line,) = preview(schedule(cron="* * * * *"), NOW, 1)
+    assert line.latest_fire_at == line.slot
+
+
+def test_a_preview_ends_with_the_schedule_and_at_a_hundred() -> None:
+    assert len(preview(schedule(cron="* * * * *", max_runs=3), NOW, 50)) == 2  # NOW itself is the first of the three
+    assert len(preview(schedule(cron="* * * * *"), NOW, 5000)) == 100
+
+
+def test_one_time_jobs_and_intervals_are_shown_too() -> None:
+    before = at("2026-03-01T00:00Z")
+    (line,) = preview(schedule(before, at="2026-03-08T02:30:00", timezone=NEW_YORK), before, 5)
+    assert (line.local, line.marks) == ("2026-03-08T03:00:00.000-04:00", ("gap_shifted",))
+    (line,) = preview(schedule(at="2026-07-01T00:00:00Z"), NOW, 5)
+    assert (line.local, line.marks) == ("2026-07-01T00:00:00.000+00:00", ())
+    assert [line.local for line in preview(schedule(every="PT12H"), NOW, 2)] == [
+        "2026-06-02T00:00:00.000+00:00",
+        "2026-06-02T12:00:00.000+00:00",
+    ]
+
+
+def test_the_last_hours_of_the_calendar_can_be_previewed() -> None:
+    after = at("9999-12-31T23:00Z")
+    planned = Cron(expression="* * * * *", timezone="Pacific/Pago_Pago")
+    assert len(preview(planned, after, 100)) == 59
+
+
+def test_croniter_agrees_on_plain_expressions_and_differs_on_known_traps() -> None:
+    plain = Cron(expression="30 2 * * MON-FRI", timezone="Europe/Berlin")
+    assert first_difference(plain, NOW, 5) is None
+    assert first_difference(Cron(expression="30-30 2 * * *"), NOW, 5) == at("2026-06-02T02:30Z")
+    assert first_difference(Cron(expression="0 5 LW * *"), NOW, 5) is not None
+    assert first_difference(Cron(expression="cron(0 12 ? * MON *)"), NOW, 5) is None
