@@ -15,6 +15,7 @@ from functions.worker.executor import Executor
 from functions.worker.handler_threads import HandlerThreads
 from functions.worker.parts import WorkerParts
 from functions.worker.waiting import wait_until_due
+from functions.worker.wiring import parts_from
 from shared.domain.errors import MessageUnreadable, StoreError
 from shared.domain.instants import SECOND, Instant
 from shared.domain.message import Dispatch, decode
@@ -73,8 +74,13 @@ class LambdaHost:
             except StoreError as error:
                 _logger.warning("a step failed", extra={"action": "worker.step", "error": str(error)})
                 clock.sleep(_PAUSE_AFTER_FAULT_SECONDS)
-            if not runs.ending:
-                wait_until_due(runs.ended, runs, clock, at_most_seconds=_LONGEST_WAIT_SECONDS)
+            wait_until_due(
+                runs.ended,
+                runs,
+                clock,
+                at_most_seconds=_LONGEST_WAIT_SECONDS,
+                unless=lambda: runs.ending > 0 or not len(runs),
+            )
         # Whatever still runs is not recorded any more: its lease runs out, and its message comes again.
         runs.cancel_all()
         threads.close()
@@ -110,8 +116,6 @@ def _dispatch_in(body: str) -> Dispatch | None:
 
 @cache
 def _host() -> LambdaHost:
-    from functions.worker.wiring import parts_from  # noqa: PLC0415 (adapters are built in a real function only)
-
     return LambdaHost(parts_from(os.environ))
 
 

@@ -14,7 +14,7 @@ from weakref import WeakSet
 
 from urllib3 import HTTPConnectionPool, HTTPResponse, HTTPSConnectionPool, PoolManager
 from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.exceptions import NameResolutionError, NewConnectionError
+from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 
 from functions.worker.targets.addresses import refusal_of
 
@@ -99,7 +99,7 @@ class _Guard:
                 connection._dns_host = address  # noqa: SLF001
                 try:
                     return connect()
-                except NewConnectionError:
+                except (NewConnectionError, ConnectTimeoutError):
                     continue
             connection._dns_host = last  # noqa: SLF001
             return connect()

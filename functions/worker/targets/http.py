@@ -10,7 +10,7 @@ import json
 from http import HTTPStatus
 
 from urllib3 import BaseHTTPResponse, HTTPHeaderDict, PoolManager, Timeout
-from urllib3.exceptions import ConnectTimeoutError, HTTPError, ProtocolError, ReadTimeoutError
+from urllib3.exceptions import HTTPError, ProtocolError, ReadTimeoutError
 from urllib3.util import parse_url
 
 import carillon
@@ -35,8 +35,6 @@ class HttpTarget:
             return _outcome_of(self._send(call), host)
         except RefusedAddress as refused:
             return failed("refused_address", str(refused))
-        except ConnectTimeoutError:
-            return failed("connect", f"{host}: no connection within the time allowed")
         except ReadTimeoutError:
             return timed_out(f"{host} did not answer within {call.timeout_ms} ms")
         except HTTPError as error:

@@ -1,0 +1,74 @@
+"""The worker's composition root: the only file here that knows an adapter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+
+from carillon.handlers import registry
+from functions.worker.parts import WorkerParts
+from functions.worker.process_host import HostSettings, LaneHost, ProcessHost
+from functions.worker.settings import WorkerSettings
+from functions.worker.targets import Targets
+from functions.worker.targets.guarded_pool import guarded_pool_manager, parse_internal_targets
+from functions.worker.targets.handler import HandlerTarget
+from functions.worker.targets.http import HttpTarget
+from shared.adapters.aws.client import dynamodb_client, sqs_client
+from shared.adapters.dynamodb.job_store import DynamoJobStore
+from shared.adapters.dynamodb.run_store import DynamoRunStore
+from shared.adapters.sqs.due_queue import SqsDueQueue
+from shared.adapters.system import SystemClock, SystemRandomness
+from shared.config import ConfigurationMissing, TableNames, queue_urls, queue_variable, required, table_variable
+from shared.ports import Clock
+from shared.schema import DEFAULT_LANE
+
+#: Modules whose import registers handlers, as a comma list.
+HANDLERS_VARIABLE = "CARILLON_HANDLERS"
+#: `host:port`, as a comma list: webhooks that may be called although their address is not public.
+INTERNAL_TARGETS_VARIABLE = "CARILLON_INTERNAL_TARGETS"
+_EXAMPLES = "functions.worker.examples"
+_TABLES = ("jobs", "job_runs")
+
+
+def process_host_from(environment: Mapping[str, str]) -> ProcessHost:
+    """Every lane that the environment names a queue for. Raises ConfigurationMissing, ValueError, ImportError."""
+    host = HostSettings()
+    parts = parts_from(environment, longest_wait_seconds=host.wait_seconds)
+    lanes = {
+        lane: LaneHost(lane, queue, parts.executor(lane), clock=parts.clock, worker=parts.settings, host=host)
+        for lane, queue in parts.queues.items()
+    }
+    return ProcessHost(lanes, clock=parts.clock, host=host)
+
+
+def parts_from(environment: Mapping[str, str], *, longest_wait_seconds: int = 0) -> WorkerParts:
+    """Over DynamoDB and SQS. Raises ConfigurationMissing, ValueError, ImportError."""
+    for name in _TABLES:
+        required(environment, table_variable(name))
+    urls = queue_urls(environment)
+    if not urls:
+        raise ConfigurationMissing(queue_variable(DEFAULT_LANE))
+    settings = WorkerSettings.from_environment(environment)
+    tables = TableNames.from_environment(environment)
+    clock, randomness = SystemClock(), SystemRandomness()
+    dynamodb, sqs = dynamodb_client(), sqs_client(longest_wait_seconds=longest_wait_seconds)
+    return WorkerParts(
+        queues={lane: SqsDueQueue(sqs, url, clock, randomness) for lane, url in urls.items()},
+        lanes_by_queue_name={url.rpartition("/")[2]: lane for lane, url in urls.items()},
+        run_store=DynamoRunStore(dynamodb, tables, clock, randomness),
+        job_store=DynamoJobStore(dynamodb, tables, clock, randomness),
+        targets=_targets_from(environment, clock, settings),
+        clock=clock,
+        randomness=randomness,
+        settings=settings,
+    )
+
+
+def _targets_from(environment: Mapping[str, str], clock: Clock, settings: WorkerSettings) -> Targets:
+    for module in filter(None, environment.get(HANDLERS_VARIABLE, _EXAMPLES).split(",")):
+        import_module(module.strip())
+    connections = guarded_pool_manager(
+        internal=parse_internal_targets(environment.get(INTERNAL_TARGETS_VARIABLE, "")),
+        connections_per_host=settings.threads,
+    )
+    return Targets({"http": HttpTarget(connections, clock), "handler": HandlerTarget(registry)})
