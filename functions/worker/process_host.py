@@ -20,6 +20,7 @@ from functions.worker.handler_threads import HandlerThreads
 from functions.worker.settings import WorkerSettings
 from functions.worker.waiting import wait_until_due
 from shared.domain.instants import SECOND
+from shared.domain.limits import MIN_TIMEOUT_MS
 from shared.observability.logs import logger_for
 from shared.ports import Clock, DueQueue
 
@@ -27,8 +28,6 @@ _logger = logger_for("worker")
 
 _RECEIVE_LIMIT = 10
 _PAUSE_AFTER_FAULT_SECONDS = 1.0
-#: A look at the clock and at the deadlines at least this often, for the wall clock may be set forward.
-_LONGEST_WAIT_SECONDS = 1.0
 #: Ends are stored together when they come within this.
 _LINGER_SECONDS = 0.005
 _ROOM_WAIT_SECONDS = 0.1
@@ -40,6 +39,9 @@ class HostSettings:
     finishers: int = 2
     #: Of a long poll; also the longest that a stop waits for one.
     wait_seconds: int = 10
+    #: A look at the clock and at the deadlines at least this often, for the wall clock may be set forward; no longer
+    #: than the shortest time-out of a job, or that one is noticed late.
+    look_seconds: float = MIN_TIMEOUT_MS / SECOND
     #: From the signal to the end; below the 120 s after which ECS kills.
     stop_ms: int = 110 * SECOND
 
@@ -100,7 +102,7 @@ class LaneHost:
             runs.cancel_all()
         self._stops.set()
         for other in self._others:
-            other.join(2 * _LONGEST_WAIT_SECONDS)
+            other.join(2 * self._host.look_seconds)
         self._handlers.close()
 
     def _thread(self, step: Callable[[], None], until: Event) -> Thread:
@@ -144,12 +146,12 @@ class LaneHost:
         for live in self._executor.expire_once():
             self._handlers.abandon(live)
         runs = self._executor.runs
-        wait_until_due(runs.held_changed, runs, self._clock, at_most_seconds=_LONGEST_WAIT_SECONDS)
+        wait_until_due(runs.held_changed, runs, self._clock, at_most_seconds=self._host.look_seconds)
 
     def _store_ends(self) -> None:
         runs = self._executor.runs
         with runs.ended:
-            if not runs.ended.wait_for(lambda: runs.ending > 0, timeout=_LONGEST_WAIT_SECONDS):
+            if not runs.ended.wait_for(lambda: runs.ending > 0, timeout=self._host.look_seconds):
                 return
             runs.ended.wait_for(lambda: runs.ending >= FINISH_BATCH, timeout=_LINGER_SECONDS)
         self._executor.finish_once()
@@ -157,7 +159,7 @@ class LaneHost:
     def _keep_alive(self) -> None:
         self._executor.read_once()
         self._executor.heartbeat_once()
-        self._stops.wait(timeout=min(self._worker.lease_seconds / 6, _LONGEST_WAIT_SECONDS))
+        self._stops.wait(timeout=min(self._worker.lease_seconds / 6, self._host.look_seconds))
 
 
 class ProcessHost:
@@ -191,7 +193,7 @@ class ProcessHost:
 
     def _is_stopped(self) -> bool:
         try:
-            self._stop.get(timeout=_LONGEST_WAIT_SECONDS)
+            self._stop.get(timeout=self._host.look_seconds)
         except Empty:
             return False
         return True

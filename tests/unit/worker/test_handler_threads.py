@@ -1,0 +1,112 @@
+"""The threads that call targets, and what becomes of one whose handler does not return."""
+
+from __future__ import annotations
+
+from threading import Event, Semaphore
+
+from functions.worker.handler_threads import HandlerThreads
+from functions.worker.live_run import LiveRun
+from tests.unit.worker.workshop import Workshop
+
+PATIENCE = 10
+
+
+def some_runs(shop: Workshop, count: int) -> list[LiveRun]:
+    for number in range(count):
+        shop.dispatch(shop.put_job(f"job-{number}"))
+    return shop.claim(shop.executor())
+
+
+class Stage:
+    """Executions that wait for their cue."""
+
+    def __init__(self) -> None:
+        self.started = Semaphore(0)
+        self.ended = Semaphore(0)
+        self.cues: dict[LiveRun, Event] = {}
+
+    def execute(self, live: LiveRun) -> None:
+        self.started.release()
+        if live in self.cues:
+            assert self.cues[live].wait(timeout=PATIENCE)
+        self.ended.release()
+
+
+def test_no_more_executions_run_at_once_than_there_are_threads(shop: Workshop) -> None:
+    runs = some_runs(shop, 3)
+    stage = Stage()
+    stage.cues = {live: Event() for live in runs}
+    threads = HandlerThreads(stage.execute, count=2, spare=2)
+
+    for live in runs:
+        threads.submit(live)
+    assert stage.started.acquire(timeout=PATIENCE)
+    assert stage.started.acquire(timeout=PATIENCE)
+    assert not stage.started.acquire(blocking=False)
+
+    stage.cues[runs[0]].set()
+    assert stage.started.acquire(timeout=PATIENCE)
+    for cue in stage.cues.values():
+        cue.set()
+    threads.close()
+
+
+def test_an_abandoned_execution_is_replaced_by_a_spare_thread(shop: Workshop) -> None:
+    stuck, waiting = some_runs(shop, 2)
+    stage = Stage()
+    stage.cues = {stuck: Event()}
+    threads = HandlerThreads(stage.execute, count=1, spare=1)
+    threads.submit(stuck)
+    assert stage.started.acquire(timeout=PATIENCE)
+    threads.submit(waiting)
+
+    threads.abandon(stuck)
+
+    assert stage.ended.acquire(timeout=PATIENCE), "the waiting one ran beside the stuck one"
+    assert threads.usable == 1
+    stage.cues[stuck].set()
+    threads.close()
+
+
+def test_with_every_spare_stuck_no_thread_is_usable(shop: Workshop) -> None:
+    runs = some_runs(shop, 2)
+    stage = Stage()
+    stage.cues = {live: Event() for live in runs}
+    threads = HandlerThreads(stage.execute, count=1, spare=1)
+    for live in runs:
+        threads.submit(live)
+        assert stage.started.acquire(timeout=PATIENCE)
+        threads.abandon(live)
+
+    assert threads.usable == 0
+    for cue in stage.cues.values():
+        cue.set()
+        assert stage.ended.acquire(timeout=PATIENCE)
+    threads.close()
+
+
+def test_an_execution_that_has_returned_cannot_be_abandoned(shop: Workshop) -> None:
+    [live] = some_runs(shop, 1)
+    stage = Stage()
+    threads = HandlerThreads(stage.execute, count=1, spare=0)
+
+    threads.abandon(live)
+
+    assert threads.usable == 1
+
+
+def test_an_execution_that_raises_costs_no_thread(shop: Workshop) -> None:
+    broken, sound = some_runs(shop, 2)
+    done = Event()
+
+    def execute(live: LiveRun) -> None:
+        if live is broken:
+            raise ZeroDivisionError
+        done.set()
+
+    threads = HandlerThreads(execute, count=1, spare=0)
+    threads.submit(broken)
+    threads.submit(sound)
+
+    assert done.wait(timeout=PATIENCE)
+    threads.close()

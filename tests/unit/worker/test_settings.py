@@ -1,0 +1,95 @@
+"""What a worker is told by its environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from functions.worker.settings import WorkerSettings
+from functions.worker.wiring import parts_from, process_host_from
+from shared.config import ConfigurationMissing
+from shared.domain.instants import DAY, SECOND
+
+ENVIRONMENT = {
+    "CARILLON_JOBS_TABLE": "jobs-1",
+    "CARILLON_JOB_RUNS_TABLE": "runs-1",
+    "CARILLON_DEFAULT_QUEUE_URL": "http://127.0.0.1:4566/000000000000/lane-default-1A2B",
+}
+
+
+@pytest.fixture(autouse=True)
+def nowhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Clients can be made, and would reach nothing."""
+    for name, value in {
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "none",
+        "AWS_SECRET_ACCESS_KEY": "none",
+        "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
+    }.items():
+        monkeypatch.setenv(name, value)
+    return
+
+
+def test_the_defaults_hold_each_other_up() -> None:
+    settings = WorkerSettings()
+    settings.check()
+    assert (settings.lease_ms, settings.visibility_seconds, settings.threads) == (30_000, 30, 16)
+
+
+def test_every_setting_can_be_given() -> None:
+    settings = WorkerSettings.from_environment(
+        {
+            "CARILLON_WORKER_LEASE_SECONDS": "20",
+            "CARILLON_LEAD_MS": "500",
+            "CARILLON_RUN_RETENTION_DAYS": "90",
+            "CARILLON_WORKER_THREADS": "4",
+        }
+    )
+    assert (settings.lease_ms, settings.lead_ms) == (20 * SECOND, 500)
+    assert (settings.run_retention_ms, settings.threads) == (90 * DAY, 4)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "complaint"),
+    [
+        ("CARILLON_RUN_RETENTION_DAYS", "14", "run retention"),
+        ("CARILLON_WORKER_LEASE_SECONDS", "3", "lease"),
+        ("CARILLON_WORKER_THREADS", "0", "thread"),
+    ],
+)
+def test_a_setting_that_breaks_another_is_refused_by_name(name: str, value: str, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        WorkerSettings.from_environment({name: value})
+
+
+def test_a_lease_is_never_longer_than_its_visibility() -> None:
+    assert WorkerSettings(lease_ms=20_001).visibility_seconds == 21
+
+
+@pytest.mark.parametrize("missing", ENVIRONMENT)
+def test_a_worker_says_which_variable_it_lacks(missing: str) -> None:
+    with pytest.raises(ConfigurationMissing) as raised:
+        parts_from({name: value for name, value in ENVIRONMENT.items() if name != missing})
+    assert raised.value.variable == missing
+
+
+def test_a_worker_is_made_from_its_environment() -> None:
+    parts = parts_from(ENVIRONMENT)
+
+    assert list(parts.queues) == ["default"]
+    assert parts.lane_of("arn:aws:sqs:us-east-1:000000000000:lane-default-1A2B") == "default"
+    assert parts.executor("default").runs.launched == 0
+    process_host_from(ENVIRONMENT)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error"),
+    [
+        ("CARILLON_HANDLERS", "no_such_module_of_handlers", ImportError),
+        ("CARILLON_INTERNAL_TARGETS", "127.0.0.1", ValueError),
+    ],
+)
+def test_a_worker_that_was_told_nonsense_does_not_start(name: str, value: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        parts_from(ENVIRONMENT | {name: value})
