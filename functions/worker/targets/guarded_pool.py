@@ -24,7 +24,8 @@ _KEPT_HOSTS = 64
 
 class HostPort(NamedTuple):
     host: str
-    port: int
+    #: None is every port of the host.
+    port: int | None
 
 
 class RefusedAddress(Exception):
@@ -41,16 +42,16 @@ class StaleConnection(ConnectionError):
 
 
 def parse_internal_targets(text: str) -> frozenset[HostPort]:
-    """`127.0.0.1:8099,[::1]:8099,hooks.internal:443`: what may be called although its address is refused.
+    """`127.0.0.1:*,[::1]:8099,hooks.internal:443`: what may be called although its address is refused.
 
     Raises ValueError naming the item at fault.
     """
     found = set()
     for item in filter(None, (part.strip() for part in text.split(","))):
         host, colon, port = item.rpartition(":")
-        if not colon or not port.isdecimal() or not host:
-            raise ValueError(f"{item!r} is not host:port, such as 127.0.0.1:8099")
-        found.add(HostPort(host.strip("[]").lower(), int(port)))
+        if not colon or not (port == "*" or port.isdecimal()) or not host:
+            raise ValueError(f"{item!r} is not host:port, such as 127.0.0.1:8099, or host:*")
+        found.add(HostPort(host.strip("[]").lower(), None if port == "*" else int(port)))
     return frozenset(found)
 
 
@@ -127,7 +128,8 @@ class _Guard:
         except UnicodeError as error:
             raise RefusedAddress(host, "this is no name of a host") from error
         addresses = list(dict.fromkeys(str(answer[4][0]) for answer in found))
-        if HostPort(host.strip("[]").lower(), port) not in self._internal:
+        name = host.strip("[]").lower()
+        if self._internal.isdisjoint((HostPort(name, port), HostPort(name, None))):
             for address in addresses:
                 if reason := refusal_of(address):
                     raise RefusedAddress(host, reason)

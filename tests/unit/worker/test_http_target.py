@@ -275,8 +275,9 @@ def test_a_host_with_one_refused_address_among_others_is_refused(monkeypatch: py
 
 
 def test_the_list_of_internal_targets_is_read_from_text() -> None:
-    assert parse_internal_targets("127.0.0.1:8099, [::1]:80,Hooks.Internal:443,") == {
+    assert parse_internal_targets("127.0.0.1:8099, 127.0.0.2:*, [::1]:80,Hooks.Internal:443,") == {
         HostPort("127.0.0.1", 8099),
+        HostPort("127.0.0.2", None),
         HostPort("::1", 80),
         HostPort("hooks.internal", 443),
     }
