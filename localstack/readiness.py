@@ -54,16 +54,18 @@ def wait_for_fleet(endpoint: str, table: str, *, nodes: int, tasks: Mapping[str,
         NotReady: they do not in time, or one of the tasks ended meanwhile.
     """
     processes.wait_until(
-        lambda: _has_ended(tasks) or _is_owned(endpoint, table, nodes=nodes),
+        lambda: bool(_ended(tasks)) or _is_owned(endpoint, table, nodes=nodes),
         timeout_seconds=FLEET_SECONDS,
         pause_seconds=0.2,
     )
-    if _has_ended(tasks) or not _is_owned(endpoint, table, nodes=nodes):
-        raise NotReady("the nodes do not own the shards" + (" and a task ended" if _has_ended(tasks) else ""))
+    if _ended(tasks):
+        raise NotReady(", ".join(_ended(tasks)) + " ended soon after the start")
+    if not _is_owned(endpoint, table, nodes=nodes):
+        raise NotReady(f"{nodes} nodes do not own all shards after {FLEET_SECONDS:.0f} s")
 
 
-def _has_ended(tasks: Mapping[str, Running]) -> bool:
-    return not all(task.is_alive() for task in tasks.values())
+def _ended(tasks: Mapping[str, Running]) -> list[str]:
+    return sorted(name for name, task in tasks.items() if not task.is_alive())
 
 
 def _is_owned(endpoint: str, table: str, *, nodes: int) -> bool:

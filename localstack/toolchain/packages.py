@@ -96,7 +96,7 @@ def _fix(said: str, environ: Mapping[str, str]) -> str:
     if "No space left" in said:
         free = shutil.disk_usage(str(ROOT)).free // 2**20
         return f"free some disk space: {free} MB are left, about 1500 MB are needed"
-    if "interpreter" in said or "Python" in said:
-        return "install Python 3.11 to 3.14 (Debian, Ubuntu: sudo apt install python3; macOS: brew install python)"
+    if "No interpreter" in said or "cpython-" in said:
+        return "install Python 3.11 to 3.14, for example: sudo apt install python3.11, or brew install python@3.13"
     index = without_credentials(index_url(environ))
     return f"check that {index} is reachable, or set PIP_INDEX_URL to an index that is, then run it again"
