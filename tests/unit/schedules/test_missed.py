@@ -56,6 +56,7 @@ def test_the_boundaries_are_after_exclusive_and_until_inclusive() -> None:
     planned = schedule(cron="*/5 * * * *")
     five, ten = at("2026-06-01T12:05Z"), at("2026-06-01T12:10Z")
     assert missed(planned, five, ten, newest=9) == Missed(1, ten, ten, (ten,))
+    assert missed(planned, Instant(five - 1), ten, newest=2) == Missed(2, five, ten, (five, ten))
     assert missed(planned, five, Instant(ten - 1), newest=9) == Missed(0, None, None, ())
     assert missed(planned, ten, five, newest=9) == Missed(0, None, None, ())
 
