@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from functions.worker.settings import WorkerSettings
@@ -19,7 +17,7 @@ ENVIRONMENT = {
 
 
 @pytest.fixture(autouse=True)
-def nowhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clients can be made, and would reach nothing."""
     for name, value in {
         "AWS_DEFAULT_REGION": "us-east-1",
@@ -28,7 +26,6 @@ def nowhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
     }.items():
         monkeypatch.setenv(name, value)
-    return
 
 
 def test_the_defaults_hold_each_other_up() -> None:

@@ -1,0 +1,186 @@
+"""Drift of the worker alone: one-time runs dispatched by the lead, over the emulator, as on this machine's local stack.
+
+    python -P -m tests.benchmarks.bench_worker [--runs 2000] [--seconds 20] [--herd] [--handler echo]
+
+Jobs are created ahead. Each slot is sent `lead` before its time by a process of its own, as a scheduler would; the
+worker is the real process (`python -P -m functions.worker`). With `--herd` all slots are at one instant. Prints drift
+in ms by its parts, how many runs were early or lost, and how the worker's CPU time compares; then the same as JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from shared.adapters.aws.client import dynamodb_client, sqs_client
+from shared.adapters.dynamodb import DynamoJobStore, DynamoRunStore
+from shared.adapters.sqs import SqsDueQueue
+from shared.adapters.system import SystemClock, SystemRandomness
+from shared.config import TableNames, table_variable
+from shared.domain.entry import entry_of
+from shared.domain.instants import SECOND, Instant
+from shared.domain.job import Job
+from shared.domain.keys import RunKey, run_id_of
+from shared.domain.message import Dispatch
+from shared.domain.run import Run
+from shared.domain.schedules import At
+from shared.domain.timing import Timing
+from shared.ports import JobWrite
+from tests.emulator import aws_environment, create_queue, create_tables, running_emulator
+
+LEAD_MS = Timing().lead_ms
+LATENESS_ALLOWED_SECONDS = 60
+
+
+def job_of(number: int, slot: Instant, handler: str, now: Instant) -> Job:
+    return Job(
+        owner_id=f"owner-{number % 5}",
+        job_id=f"job-{number}",
+        schedule=At(instant=slot),
+        target={"type": "handler", "name": handler},
+        payload={"n": number},
+        generation=now,
+        from_at=now,
+        created_at=now,
+        updated_at=now,
+        created_by="bench",
+        updated_by="bench",
+    )
+
+
+def create(tables: TableNames, slots: list[Instant], handler: str) -> list[Dispatch]:
+    clock = SystemClock()
+    store = DynamoJobStore(dynamodb_client(), tables, clock, SystemRandomness())
+    dispatches = []
+    for number, slot in enumerate(slots):
+        job = job_of(number, slot, handler, clock.now())
+        store.write(JobWrite(job=job, previous=None, put_entry=entry_of(job, shard_count=4)))
+        dispatches.append(
+            Dispatch(
+                job_key=job.job_key,
+                generation=job.generation,
+                slot=slot,
+                fire_at=slot,
+                run_id=run_id_of(slot),
+                shard=0,
+                epoch=1,
+                enqueued_at=slot,
+            )
+        )
+    return dispatches
+
+
+def dispatch_all(queue_url: str, dispatches: list[Dispatch]) -> None:
+    """As the scheduler does: by the lead ahead, in batches of up to ten."""
+    from dataclasses import replace  # noqa: PLC0415 (runs in a process of its own)
+
+    clock = SystemClock()
+    queue = SqsDueQueue(sqs_client(), queue_url, clock, SystemRandomness())
+    left = sorted(dispatches, key=lambda dispatch: dispatch.fire_at)
+    while left:
+        due = [dispatch for dispatch in left if dispatch.fire_at - LEAD_MS <= clock.now()][:100]
+        if due:
+            now = clock.now()
+            report = queue.send([replace(dispatch, enqueued_at=now) for dispatch in due])
+            left = [dispatch for index, dispatch in enumerate(due) if index not in report.accepted] + left[len(due) :]
+        clock.sleep(0.01)
+
+
+def read_runs(tables: TableNames, dispatches: list[Dispatch]) -> list[Run | None]:
+    store = DynamoRunStore(dynamodb_client(), tables, SystemClock(), SystemRandomness())
+    return [store.get(RunKey(dispatch.job_key, dispatch.run_id)) for dispatch in dispatches]
+
+
+def wait_for_end(sqs: Any, queue_url: str, until: float) -> None:
+    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    while time.monotonic() < until:
+        found = sqs.get_queue_attributes(QueueUrl=queue_url, AttributeNames=names)["Attributes"]
+        if not any(int(found[name]) for name in names):
+            return
+        time.sleep(1)
+
+
+def percentile(values: list[int], share: float) -> int:
+    return sorted(values)[min(int(len(values) * share), len(values) - 1)]
+
+
+def report_on(runs: list[Run | None], worker_cpu_seconds: float) -> dict[str, Any]:
+    ended = [run for run in runs if run is not None and run.status.is_final and run.drift is not None]
+    drifts = [run.drift for run in ended if run.drift is not None]
+    parts = {
+        part: {
+            "p50": statistics.median(drift[part] for drift in drifts),
+            "p99": percentile([drift[part] for drift in drifts], 0.99),
+            "max": max(drift[part] for drift in drifts),
+        }
+        for part in ("total", "dispatch", "queue", "claim", "start")
+    }
+    return {
+        "runs": len(runs),
+        "lost": len(runs) - len(ended),
+        "early": sum((run.started_at or 0) < run.fire_at for run in ended),
+        "attempts_over_1": sum(run.attempt > 1 for run in ended),
+        "drift_ms": parts,
+        "worker_cpu_ms_per_run": round(worker_cpu_seconds * SECOND / len(runs), 2),
+        "load_average": os.getloadavg()[0],
+    }
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--runs", type=int, default=2_000)
+    options.add_argument("--seconds", type=float, default=20.0)
+    options.add_argument("--herd", action="store_true", help="all slots at one instant")
+    options.add_argument("--handler", default="echo")
+    asked = options.parse_args()
+    with tempfile.TemporaryDirectory() as folder, running_emulator(Path(folder)) as endpoint, aws_environment(endpoint):
+        result = measure(asked, endpoint)
+    for part, figures in result["drift_ms"].items():
+        print(f"{part:9}", *(f"{name} {value:>7}" for name, value in figures.items()))  # noqa: T201
+    print(json.dumps(result))  # noqa: T201
+
+
+def measure(asked: argparse.Namespace, endpoint: str) -> dict[str, Any]:
+    tables = create_tables(dynamodb_client(), "bench")
+    sqs = sqs_client()
+    queue_url = create_queue(sqs, "bench-default")
+    seconds_to_create = 10 + asked.runs * 0.01
+    first = SystemClock().now() + int(seconds_to_create * SECOND)
+    spread_ms = 0 if asked.herd else asked.seconds * SECOND
+    slots = [Instant(first + int(spread_ms * number / asked.runs)) for number in range(asked.runs)]
+    dispatches = create(tables, slots, asked.handler)
+    assert SystemClock().now() < first - LEAD_MS, "creating took longer than planned"
+    environment = os.environ | {
+        "AWS_ENDPOINT_URL": endpoint,
+        "CARILLON_JOBS_TABLE": tables.jobs,
+        table_variable("job_runs"): tables.job_runs,
+        "CARILLON_DEFAULT_QUEUE_URL": queue_url,
+    }
+    log = Path(tempfile.gettempdir()) / "bench_worker.log"
+    with log.open("w") as output:
+        worker = subprocess.Popen(
+            [sys.executable, "-P", "-m", "functions.worker"], env=environment, stdout=output, stderr=output
+        )
+        sender = get_context("spawn").Process(target=dispatch_all, args=(queue_url, dispatches), daemon=True)
+        sender.start()
+        until = time.monotonic() + seconds_to_create + asked.seconds + LATENESS_ALLOWED_SECONDS
+        sender.join(until - time.monotonic())
+        wait_for_end(sqs, queue_url, until)
+        worker.terminate()
+        _, status, usage = os.wait4(worker.pid, 0)
+    if status:
+        print(log.read_text()[-2_000:], file=sys.stderr)  # noqa: T201
+    return report_on(read_runs(tables, dispatches), usage.ru_utime + usage.ru_stime)
+
+
+if __name__ == "__main__":
+    main()
