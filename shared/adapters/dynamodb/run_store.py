@@ -45,7 +45,7 @@ class DynamoRunStore:
         self._statements = Statements(client, self._calls)
 
     def insert(self, runs: Sequence[Run]) -> list[Run | None]:
-        first = {run.key: run for run in reversed(runs)}
+        first = _first_of_each(runs)
         existing = self._insert(list(first.values()))
         # Later runs of a key meet the row that is there now, which may be the first of this very batch.
         met = {key: existing.get(key, run) for key, run in first.items()}
@@ -68,8 +68,7 @@ class DynamoRunStore:
         return {run.key: run for run in map(run_rows.read_run, rows)}
 
     def record(self, runs: Sequence[Run]) -> None:
-        unique = {run.key: run for run in reversed(runs)}
-        statements = [insert(self._table, run_rows.write_run(run)) for run in unique.values()]
+        statements = [insert(self._table, run_rows.write_run(run)) for run in _first_of_each(runs).values()]
         self._statements.run("runs.record", statements)
 
     def take_over(self, run: Run, *, seen: Run) -> Run | None:
@@ -175,6 +174,13 @@ class DynamoRunStore:
             for run in map(run_rows.read_run, rows)
         }
         return [run for _, run in sorted(runs.items()) if run.status.is_alive]
+
+
+def _first_of_each(runs: Sequence[Run]) -> dict[RunKey, Run]:
+    first: dict[RunKey, Run] = {}
+    for run in runs:
+        first.setdefault(run.key, run)
+    return first
 
 
 def _is_running(token: int) -> Row:

@@ -76,9 +76,7 @@ class MemoryRunStore:
             return self._tables.runs.get(key)
 
     def list_of_job(self, job_key: str, *, limit: int, cursor: str | None = None) -> Page[Run]:
-        before = None if cursor is None else decode_cursor(cursor, _LIST, job_key)
-        if before is not None and not isinstance(before, str):
-            raise foreign_cursor()
+        before = None if cursor is None else _run_id_in(cursor, job_key)
         with self._tables.lock:
             runs = [self._tables.runs[key] for key in self._tables.runs_of_job.get(job_key, ())]
         left = sorted(
@@ -95,3 +93,10 @@ class MemoryRunStore:
                 for key in sorted(self._tables.runs_of_job.get(job_key, ()))
                 if (run := self._tables.runs[key]).status.is_alive and (run.slot >= since or key in in_index)
             ]
+
+
+def _run_id_in(cursor: str, job_key: str) -> str:
+    run_id = decode_cursor(cursor, _LIST, job_key)
+    if not isinstance(run_id, str):
+        raise foreign_cursor()
+    return run_id

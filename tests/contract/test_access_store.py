@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from shared.domain.access import ApiKey, Scope
+from shared.domain.instants import Instant
+from tests.contract.races import race
+from tests.contract.stores import Stores
+from tests.contract.values import NOW, creation, make_job, make_key, make_receipt
+
+
+def test_every_field_comes_back_as_it_was(stores: Stores) -> None:
+    key = make_key(name="", scopes=frozenset(Scope), expires_at=Instant(NOW + 1), revoked_at=Instant(NOW + 2))
+
+    assert stores.access.put_key(key)
+    assert stores.access.key("a1") == key
+    assert stores.access.key("none") is None
+
+
+def test_a_key_without_scopes_is_stored(stores: Stores) -> None:
+    stores.access.put_key(make_key(scopes=frozenset(), created_by=""))
+
+    assert stores.access.key("a1") == make_key(scopes=frozenset(), created_by="")
+
+
+def test_a_taken_key_id_is_refused_and_nothing_is_written(stores: Stores) -> None:
+    first = make_key()
+    stores.access.put_key(first)
+
+    assert not stores.access.put_key(make_key(owner_id="other"))
+    assert stores.access.key("a1") == first
+    assert stores.access.keys_of_owner("other", limit=10).items == ()
+
+
+def test_of_many_keys_of_one_id_exactly_one_is_stored(stores: Stores) -> None:
+    answers = race(lambda number: stores.access.put_key(make_key(name=str(number))))
+
+    assert answers.count(True) == 1
+    assert stores.access.key("a1") == make_key(name=str(answers.index(True)))
+
+
+def test_a_key_is_revoked_once(stores: Stores) -> None:
+    stores.access.put_key(make_key())
+
+    assert stores.access.revoke_key("a1", at=NOW)
+    assert stores.access.revoke_key("a1", at=Instant(NOW + 1))
+    assert stores.access.key("a1") == make_key(revoked_at=NOW)
+
+
+def test_a_key_that_is_not_there_is_not_revoked(stores: Stores) -> None:
+    assert not stores.access.revoke_key("none", at=NOW)
+    assert stores.access.key("none") is None
+
+
+def test_the_keys_of_an_owner_are_listed_by_pages(stores: Stores) -> None:
+    keys = {make_key(f"id-{number}") for number in range(7)}
+    for key in (*keys, make_key("foreign", owner_id="acme2")):
+        stores.access.put_key(key)
+    listed: list[ApiKey] = []
+    cursor = None
+    for _ in range(4):
+        page = stores.access.keys_of_owner("acme", limit=3, cursor=cursor)
+        assert len(page.items) <= 3
+        listed += page.items
+        cursor = page.cursor
+        if cursor is None:
+            break
+
+    assert cursor is None
+    assert len(listed) == 7
+    assert set(listed) == keys
+
+
+def test_a_receipt_is_answered_until_its_end(stores: Stores) -> None:
+    receipt = make_receipt("key with # and \U0001f680", expires_at=Instant(stores.clock.now() + 1_500))
+    stores.jobs.write(creation(make_job(), receipt=receipt))
+
+    assert stores.access.receipt("acme", receipt.idempotency_key) == receipt
+    assert stores.access.receipt("acme2", receipt.idempotency_key) is None
+    stores.clock.advance(1_499)
+    assert stores.access.receipt("acme", receipt.idempotency_key) == receipt
+    stores.clock.advance(1)
+    assert stores.access.receipt("acme", receipt.idempotency_key) is None
+
+
+def test_receipts_of_two_owners_with_one_key_are_two(stores: Stores) -> None:
+    mine, other = make_receipt(), make_receipt(owner_id="acme2", fingerprint="other")
+    stores.jobs.write(creation(make_job(), receipt=mine))
+    stores.jobs.write(creation(make_job(owner_id="acme2"), receipt=other))
+
+    assert stores.access.receipt("acme", "once") == mine
+    assert stores.access.receipt("acme2", "once") == replace(other)

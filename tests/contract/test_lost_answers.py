@@ -1,0 +1,215 @@
+"""A write was carried out and its answer lost: the store finds out, and never writes twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from shared.adapters.aws.client import dynamodb_client
+from shared.config import TableNames
+from shared.domain.errors import OutcomeUnknown
+from shared.domain.fleet import Lease
+from shared.domain.instants import Instant
+from shared.domain.job import Cancellation, CancelOutcome, JobState
+from shared.domain.run import Attempt
+from shared.ports import RevisionConflict, Written
+from shared.ports.run_store import Heartbeat
+from tests.contract.faults import CUT_OFF, LOST, Faults, Step, refused
+from tests.contract.stores import Stores, dynamo_stores
+from tests.contract.values import NOW, change_of, creation, finish_of, make_entry, make_job, make_key, make_run
+from tests.emulator import aws_environment
+
+pytestmark = pytest.mark.emulator
+
+#: As often as a call is made that nobody answers.
+FOR_EVER = 3
+#: DynamoDB remembers a ClientRequestToken for ten minutes only.
+FORGOTTEN = Step(request=lambda params: params.pop("ClientRequestToken"))
+
+
+@pytest.fixture
+def faulty(emulator_endpoint: str, tables: TableNames) -> Iterator[tuple[Stores, Faults]]:
+    with aws_environment(emulator_endpoint):
+        client = dynamodb_client()
+    yield dynamo_stores(client, tables), Faults(client)
+    client.close()
+
+
+Faulty = tuple[Stores, Faults]
+
+
+@pytest.mark.parametrize("loss", [LOST, refused("InternalServerError", 500), CUT_OFF], ids=["lost", "5xx", "cut off"])
+def test_an_insert_finds_its_own_claim_or_none(faulty: Faulty, loss: Step) -> None:
+    stores, faults = faulty
+    faults.script("BatchExecuteStatement", loss)
+
+    [answer] = stores.runs.insert([make_run()])
+
+    assert answer in (None, make_run())
+    assert stores.runs.get(make_run().key) == make_run()
+
+
+def test_a_finish_is_done(faulty: Faulty) -> None:
+    stores, faults = faulty
+    run = make_run()
+    stores.runs.insert([run])
+    faults.script("BatchExecuteStatement", LOST)
+
+    assert stores.runs.finish([finish_of(run, attempts=(Attempt(1, NOW, NOW, "w"),))]) == [True]
+    found = stores.runs.get(run.key)
+    assert found is not None
+    assert len(found.attempts) == 1
+
+
+def test_a_finish_of_another_token_is_fenced_all_the_same(faulty: Faulty) -> None:
+    stores, faults = faulty
+    run = make_run(token=2)
+    stores.runs.insert([run])
+    faults.script("BatchExecuteStatement", LOST)
+
+    assert stores.runs.finish([finish_of(run, token=1)]) == [False]
+
+
+def test_a_heartbeat_is_done(faulty: Faulty) -> None:
+    stores, faults = faulty
+    stores.runs.insert([make_run()])
+    faults.script("BatchExecuteStatement", LOST)
+
+    assert stores.runs.heartbeat([Heartbeat(make_run().key, 1, Instant(NOW + 99))]) == [True]
+
+
+def test_a_take_over_is_won(faulty: Faulty) -> None:
+    stores, faults = faulty
+    seen = make_run()
+    stores.runs.insert([seen])
+    faults.script("PutItem", LOST)
+
+    assert stores.runs.take_over(make_run(token=2, claim_id="claim-2"), seen=seen) is None
+
+
+def test_leases_are_taken_raised_and_left(faulty: Faulty) -> None:
+    stores, faults = faulty
+    faults.script("UpdateItem", LOST)
+    lease = stores.fleet.take(Lease(1), owner="node-1")
+    assert lease == Lease(1, "node-1", 1)
+    lease = replace(lease, watermark=NOW)
+
+    faults.script("UpdateItem", LOST)
+    assert stores.fleet.checkpoint(lease)
+    faults.script("UpdateItem", LOST)
+    assert stores.fleet.disown(lease)
+
+    assert stores.fleet.snapshot().lease(1) == replace(lease, owner=None)
+
+
+def test_a_create_is_written(faulty: Faulty) -> None:
+    stores, faults = faulty
+    faults.script("TransactWriteItems", LOST)
+
+    assert stores.jobs.write(creation(make_job())) == Written()
+    first, second = faults.calls["TransactWriteItems"]
+    assert first["ClientRequestToken"] == second["ClientRequestToken"]
+
+
+@pytest.mark.parametrize("steps", [[LOST, FORGOTTEN], [LOST] * FOR_EVER], ids=["then refused", "for ever"])
+def test_a_write_is_read_back(faulty: Faulty, steps: list[Step]) -> None:
+    stores, faults = faulty
+    job = make_job()
+    stores.jobs.write(creation(job))
+    change = change_of(job, payload=[0.1, ""])
+    faults.script("TransactWriteItems", *steps)
+
+    assert stores.jobs.write(change) == Written()
+    assert stores.jobs.get(job.job_key) == change.job
+
+
+def test_a_write_that_completed_meanwhile_is_still_written(faulty: Faulty) -> None:
+    stores, faults = faulty
+    change = creation(make_job())
+    stores.jobs.write(change)
+    stores.jobs.complete(change.job.job_key, change.job.generation, expires_at=NOW)
+    faults.script("TransactWriteItems", FORGOTTEN)
+
+    assert stores.jobs.write(change) == Written()
+
+
+def test_a_write_that_another_overtook_is_a_conflict(faulty: Faulty) -> None:
+    stores, faults = faulty
+    job = make_job()
+    stores.jobs.write(creation(job))
+    newer = change_of(job, name="newer")
+    stores.jobs.write(newer)
+    faults.script("TransactWriteItems", refused("InternalServerError", 500), FORGOTTEN)
+
+    assert stores.jobs.write(change_of(job, name="late")) == RevisionConflict(newer.job)
+
+
+def test_a_completion_is_done(faulty: Faulty) -> None:
+    stores, faults = faulty
+    job = make_job()
+    stores.jobs.write(creation(job))
+    faults.script("UpdateItem", LOST)
+
+    assert stores.jobs.complete(job.job_key, job.generation, expires_at=NOW)
+
+
+def test_the_answer_of_a_cancel_is_the_stored_one(faulty: Faulty) -> None:
+    stores, faults = faulty
+    job = make_job(state=JobState.CANCELLED)
+    stores.jobs.write(creation(job))
+    answer = Cancellation(CancelOutcome.RUNNING, ("r",))
+    faults.script("UpdateItem", LOST)
+
+    assert stores.jobs.record_cancellation(job.job_key, job.generation, answer) == answer
+
+
+def test_a_move_is_done(faulty: Faulty) -> None:
+    stores, faults = faulty
+    stores.jobs.write(creation(make_job()))
+    faults.script("UpdateItem", LOST)
+
+    assert stores.entries.move(make_entry().key, Instant(NOW + 1))
+
+
+def test_a_key_is_stored(faulty: Faulty) -> None:
+    stores, faults = faulty
+    faults.script("TransactWriteItems", LOST)
+
+    assert stores.access.put_key(make_key())
+
+
+def test_what_is_never_answered_is_named_unknown(faulty: Faulty) -> None:
+    stores, faults = faulty
+    stores.runs.insert([make_run()])
+    faults.script("BatchExecuteStatement", *[LOST] * FOR_EVER)
+
+    with pytest.raises(OutcomeUnknown):
+        stores.runs.finish([finish_of(make_run())])
+    assert stores.runs.finish([finish_of(make_run())]) == [True]
+
+
+def test_a_write_of_which_nothing_is_seen_is_unknown(faulty: Faulty) -> None:
+    stores, faults = faulty
+    faults.script("TransactWriteItems", *[refused("InternalServerError", 500)] * FOR_EVER)
+
+    with pytest.raises(OutcomeUnknown):
+        stores.jobs.write(creation(make_job()))
+
+
+def test_a_throttle_after_a_lost_answer_does_not_say_that_nothing_was_written(faulty: Faulty) -> None:
+    stores, faults = faulty
+    faults.script("PutItem", LOST, *[refused("ThrottlingException")] * 20)
+    stores.runs.insert([make_run()])
+
+    with pytest.raises(OutcomeUnknown):
+        stores.runs.take_over(make_run(token=2, claim_id="claim-2"), seen=make_run())
+
+
+def test_an_answer_that_was_cut_off_is_not_taken_for_an_empty_one(faulty: Faulty) -> None:
+    stores, faults = faulty
+    stores.runs.insert([make_run()])
+    faults.script("GetItem", CUT_OFF)
+
+    assert stores.runs.get(make_run().key) == make_run()

@@ -1,0 +1,163 @@
+"""How runs end, and how they are found afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from shared.adapters.run_rules import LATE_AT_CLAIM_MS
+from shared.domain.instants import HOUR, MINUTE, Instant
+from shared.domain.run import Attempt, Run, RunError, RunStatus
+from shared.ports.run_store import Heartbeat
+from tests.contract.stores import Stores
+from tests.contract.values import NOW, finish_of, make_run
+
+
+def stored(stores: Stores, run: Run) -> Run:
+    assert stores.runs.insert([run]) == [None]
+    return run
+
+
+def alive(stores: Stores, since: int = NOW) -> list[Run]:
+    return stores.runs.alive("acme/job", since=Instant(since))
+
+
+def test_a_finish_stores_what_it_says_and_keeps_the_rest(stores: Stores) -> None:
+    past = Attempt(1, NOW, NOW, "worker-1")
+    run = stored(stores, make_run(token=2, attempts=(past,), started_at=Instant(1), progress="p"))
+    attempt = Attempt(2, Instant(NOW + 1), Instant(NOW + 2), "worker-2", RunError("ValueError", ""))
+    finish = finish_of(
+        run,
+        status=RunStatus.FAILED,
+        completion="c",
+        output="",
+        error=RunError("ValueError", "bad"),
+        attempts=(attempt,),
+        expires_at=Instant(NOW + 1),
+    )
+
+    assert stores.runs.finish([finish]) == [True]
+    assert stores.runs.get(run.key) == replace(
+        run,
+        status=RunStatus.FAILED,
+        ended_at=finish.ended_at,
+        completion="c",
+        output="",
+        error=finish.error,
+        attempts=(past, attempt),
+        expires_at=finish.expires_at,
+    )
+
+
+@pytest.mark.parametrize("token", [1, 3])
+def test_a_finish_of_another_token_is_fenced(stores: Stores, token: int) -> None:
+    run = stored(stores, make_run(token=2))
+
+    assert stores.runs.finish([finish_of(run, token=token)]) == [False]
+    assert stores.runs.get(run.key) == run
+
+
+def test_a_finish_of_no_run_creates_none(stores: Stores) -> None:
+    assert stores.runs.finish([finish_of(make_run())]) == [False]
+    assert stores.runs.get(make_run().key) is None
+
+
+def test_the_same_finish_again_is_done_and_adds_nothing(stores: Stores) -> None:
+    run = stored(stores, make_run())
+    finish = finish_of(run, attempts=(Attempt(1, NOW, NOW, "w"),))
+    stores.runs.finish([finish])
+    once = stores.runs.get(run.key)
+
+    assert stores.runs.finish([finish]) == [True]
+    assert stores.runs.get(run.key) == once
+
+
+def test_another_finish_of_an_ended_run_is_fenced(stores: Stores) -> None:
+    run = stored(stores, make_run())
+    stores.runs.finish([finish_of(run)])
+
+    later = finish_of(run, ended_at=Instant(NOW + 6))
+    assert stores.runs.finish([later, finish_of(run, status=RunStatus.FAILED)]) == [False, False]
+
+
+def test_finishes_of_a_batch_succeed_or_fail_alone(stores: Stores) -> None:
+    runs = [stored(stores, make_run(NOW + slot)) for slot in range(60)]
+    finishes = [finish_of(run, token=1 + number % 2) for number, run in enumerate(runs)]
+
+    assert stores.runs.finish(finishes) == [True, False] * 30
+    assert stores.runs.finish([]) == []
+
+
+def test_of_two_finishes_of_one_run_in_a_batch_the_first_counts(stores: Stores) -> None:
+    run = stored(stores, make_run())
+
+    answers = stores.runs.finish([finish_of(run), finish_of(run, status=RunStatus.FAILED), finish_of(run)])
+
+    assert answers == [True, False, True]
+
+
+def test_runs_of_a_job_are_listed_newest_first(stores: Stores) -> None:
+    runs = [stored(stores, make_run(NOW + slot)) for slot in range(7)]
+    stored(stores, make_run(job_key="acme/job2"))
+    listed: list[Run] = []
+    cursor = None
+    for _ in range(4):
+        page = stores.runs.list_of_job("acme/job", limit=3, cursor=cursor)
+        listed += page.items
+        cursor = page.cursor
+        if cursor is None:
+            break
+
+    assert listed == runs[::-1]
+    assert cursor is None
+
+
+def test_runs_of_recent_slots_are_alive_until_they_end(stores: Stores) -> None:
+    runs = [stored(stores, make_run(NOW + slot)) for slot in (-1, 0, 1)]
+    stored(stores, make_run(NOW + 2, status=RunStatus.SKIPPED))
+    stored(stores, make_run(NOW, job_key="acme/job2"))
+
+    assert alive(stores) == runs[1:]
+    stores.runs.finish([finish_of(runs[1])])
+    assert alive(stores) == runs[2:]
+
+
+def test_an_old_run_is_found_alive_after_its_first_heartbeat_until_it_ends(stores: Stores) -> None:
+    run = stored(stores, make_run(NOW - HOUR))
+    assert alive(stores) == []
+
+    stores.runs.heartbeat([Heartbeat(run.key, run.token, Instant(NOW + 1))])
+    assert alive(stores) == [replace(run, lease_until=Instant(NOW + 1))]
+
+    stores.runs.finish([finish_of(run)])
+    assert alive(stores) == []
+
+
+@pytest.mark.parametrize(("late_ms", "is_found"), [(LATE_AT_CLAIM_MS, False), (LATE_AT_CLAIM_MS + 1, True)])
+def test_a_run_claimed_late_is_found_alive_at_once(stores: Stores, late_ms: int, is_found: bool) -> None:
+    slot = NOW - HOUR
+    run = stored(stores, make_run(slot, claimed_at=Instant(slot + late_ms)))
+
+    assert alive(stores) == ([run] if is_found else [])
+
+
+def test_a_late_take_over_is_found_alive_and_an_ended_one_is_not(stores: Stores) -> None:
+    seen = stored(stores, make_run(NOW - HOUR))
+    run = make_run(NOW - HOUR, token=2, claim_id="claim-2", claimed_at=NOW)
+
+    stores.runs.take_over(run, seen=seen)
+
+    assert alive(stores) == [run]
+
+
+def test_a_waiting_run_is_alive(stores: Stores) -> None:
+    run = stored(stores, make_run(NOW - HOUR, status=RunStatus.WAITING, lease_until=Instant(NOW + MINUTE)))
+
+    assert alive(stores) == [run]
+
+
+def test_a_recent_late_run_is_found_once(stores: Stores) -> None:
+    run = stored(stores, make_run(claimed_at=Instant(NOW + HOUR)))
+
+    assert alive(stores) == [run]
