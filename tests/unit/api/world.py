@@ -140,6 +140,21 @@ class World:
         return deepcopy((tables.jobs, tables.entries, tables.runs, tables.keys, tables.receipts))
 
 
+def refused(world: World, body: object, content_type: str = "application/json") -> dict[str, Any]:
+    """The problem with which a create is refused; and nothing was written."""
+    before = world.contents()
+    reply = world.send("POST", "/v1/jobs", body, content_type=content_type)
+    assert world.contents() == before
+    assert reply.headers["content-type"] == "application/problem+json"
+    document: dict[str, Any] = reply.json
+    assert document["status"] == reply.status
+    assert document["instance"] == "request-1"
+    assert document["type"].startswith("https://")
+    assert document["title"]
+    assert document["detail"]
+    return document
+
+
 def event_of(method: str, path: str, body: object, *, query: str, headers: dict[str, str]) -> dict[str, Any]:
     joined: dict[str, str] = {}
     for name, value in parse_qsl(query, keep_blank_values=True):
