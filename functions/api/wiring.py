@@ -10,10 +10,8 @@ from shared.adapters.dynamodb.access_store import DynamoAccessStore
 from shared.adapters.dynamodb.job_store import DynamoJobStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
 from shared.adapters.system import SystemClock, SystemRandomness
-from shared.config import TableNames, required, shard_count, table_variable
+from shared.config import TableNames, required, shard_count, table_variable, version
 
-#: Which release this is, as `/v1/health` tells it.
-VERSION_VARIABLE = "CARILLON_VERSION"
 _TABLES = ("jobs", "job_schedules", "job_runs", "access")
 
 
@@ -30,5 +28,5 @@ def backend() -> Backend:
         clock=clock,
         randomness=randomness,
         shard_count=shard_count(os.environ),
-        version=os.environ.get(VERSION_VARIABLE, "unreleased"),
+        version=version(os.environ),
     )
