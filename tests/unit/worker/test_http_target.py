@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 from collections.abc import Iterator
-from threading import Event
+from contextlib import suppress
+from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -19,6 +22,7 @@ from shared.domain.instants import Instant
 from shared.domain.keys import RunKey
 from shared.domain.limits import MAX_OUTPUT_BYTES
 from shared.domain.run import RunStatus
+from tests.unit.worker.certificates import write_self_signed
 from tests.unit.worker.receiver import Receiver, receiving
 
 
@@ -258,6 +262,57 @@ def test_a_name_that_changes_its_mind_is_checked_at_every_connection(
     assert first.error.type == "connect"
     assert second.error is not None
     assert second.error.type == "refused_address"
+
+
+def resolve(monkeypatch: pytest.MonkeyPatch, host: str, address: str) -> None:
+    real = socket.getaddrinfo
+
+    def resolved(asked: str, *args: Any, **kwargs: Any) -> Any:
+        return real(address if asked == host else asked, *args, **kwargs)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolved)
+
+
+def test_the_host_keeps_its_name_though_an_address_is_connected_to(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolve(monkeypatch, "hooks.internal", "127.0.0.1")
+    internal = frozenset({HostPort("hooks.internal", receiver.port)})
+    target = HttpTarget(guarded_pool_manager(internal=internal, connections_per_host=1), ManualClock())
+    receiver.hangs_up = True
+
+    outcomes = [send(target, f"http://hooks.internal:{receiver.port}/hook") for _ in range(3)]
+
+    assert {outcome.status for outcome in outcomes} == {RunStatus.SUCCEEDED}
+    assert {request.headers["Host"] for request in receiver.requests} == {f"hooks.internal:{receiver.port}"}
+
+
+def test_tls_asks_for_the_name_and_trusts_no_stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    resolve(monkeypatch, "hooks.internal", "127.0.0.1")
+    names: list[str | None] = []
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(write_self_signed(tmp_path, "hooks.internal"))
+    server.sni_callback = lambda _socket, name, _context: names.append(name)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+
+        def shake_hands() -> None:
+            accepted, _ = listener.accept()
+            with accepted, suppress(OSError), server.wrap_socket(accepted, server_side=True):
+                pass
+
+        thread = Thread(target=shake_hands, daemon=True)
+        thread.start()
+        internal = frozenset({HostPort("hooks.internal", port)})
+        target = HttpTarget(guarded_pool_manager(internal=internal, connections_per_host=1), ManualClock())
+
+        outcome = send(target, f"https://hooks.internal:{port}/hook")
+        thread.join(timeout=10)
+
+    assert names == ["hooks.internal"]
+    assert outcome.error is not None
+    assert outcome.error.type == "connect"
+    assert "SSLCertVerificationError" in outcome.error.message
 
 
 def test_a_host_with_one_refused_address_among_others_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
