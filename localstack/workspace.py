@@ -6,7 +6,7 @@ import fcntl
 import json
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from localstack.toolchain.paths import LOCAL
 
@@ -61,6 +61,20 @@ class Workspace:
         with (self.subfolder(".") / "stack.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+    def use(self) -> IO[str]:
+        """Says that the stack is in use, until the file is closed or this process ends."""
+        users = (self.subfolder(".") / "users.lock").open("w")
+        fcntl.flock(users, fcntl.LOCK_SH)
+        return users
+
+    def is_used(self) -> bool:
+        with (self.subfolder(".") / "users.lock").open("w") as users:
+            try:
+                fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from localstack import emulator, endpoints, processes, stack
+from localstack import emulator, endpoints, processes, stack, start
 from localstack.deploy import DeployFailed, deploy, require_local_emulator
 from localstack.environment import UnsafeTarget
 from localstack.processes import Running
@@ -29,7 +29,7 @@ TASKS = {"scheduler-0", "scheduler-1", "worker-0"}
 def narrow_sources() -> Iterator[None]:
     """The sources of the product have nothing to do with the small app."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stack, "SOURCES", ("localstack",))
+        patch.setattr(start, "SOURCES", ("localstack",))
         yield
 
 
@@ -111,6 +111,28 @@ def test_a_killed_emulator_is_replaced_with_everything_that_hung_on_it(small: St
     assert server_of(again.workspace).is_alive()
     assert not [task for task in tasks.values() if task.is_alive()]
     assert again.tasks().keys() == TASKS
+
+
+def test_a_borrowed_stack_goes_with_its_last_user(workspace: Workspace) -> None:
+    stack.down(workspace)
+
+    with stack.borrowed(workspace, app=SMALL_APP) as first:
+        server = server_of(workspace)
+        with stack.borrowed(workspace, app=SMALL_APP) as second:
+            assert second == first
+        assert server.is_alive()
+
+    assert not server.is_alive()
+    assert not workspace.state.exists()
+
+
+def test_a_stack_that_was_up_stays_up_after_it_was_borrowed(small: Stack) -> None:
+    server = server_of(small.workspace)
+
+    with stack.borrowed(small.workspace, app=SMALL_APP) as borrowed:
+        assert borrowed == small
+
+    assert server.is_alive()
 
 
 def test_tasks_of_a_killed_supervisor_are_ended_by_down(small: Stack) -> None:

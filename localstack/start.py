@@ -1,0 +1,118 @@
+"""The parts of a local stack, started one after the other: emulator, deployment, tasks. Then all are waited for."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from localstack import emulator, endpoints, processes
+from localstack.deploy import deploy
+from localstack.environment import scrubbed
+from localstack.keys import issue_demo_key
+from localstack.readiness import NotReady, wait_for_api, wait_for_fleet
+from localstack.running import Stack, StackFailed, services_of
+from localstack.toolchain.paths import ROOT
+from localstack.verify import complete
+from localstack.workspace import Workspace, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+# What the stack is made of: while none of it changes, a running stack is the right one.
+SOURCES = ("shared", "functions", "carillon", "infra", "localstack")
+NOT_SOURCES = frozenset(("node_modules", "cdk.out", "__pycache__"))
+
+
+def bring_up(workspace: Workspace, app: Path, fingerprint: str, say: Callable[[str], None]) -> Stack:
+    state = _start_emulator(workspace, say)
+    endpoint = state["endpoint"]
+    say("deploying the CDK app into it (half a minute or so)")
+    outputs = deploy(workspace, endpoint, app=app)
+    changed = complete(workspace.assembly, endpoint)
+    workspace.log("verify").write_text("".join(f"{line}\n" for line in changed), encoding="utf-8")
+    say(f"deployed; what the emulator had dropped of {len(changed)} resources was set by API (logs/verify.log)")
+    state |= {"outputs": outputs, "cluster": outputs["ClusterName"], "services": services_of(outputs)}
+    state |= {"key": issue_demo_key(endpoint, outputs)}
+    stack = Stack.read(workspace, state)
+    _start_tasks(workspace, state, stack, say)
+    _wait_until_useful(state, stack, say)
+    state |= {"fingerprint": fingerprint}
+    keep(workspace, state)
+    return stack
+
+
+def _start_emulator(workspace: Workspace, say: Callable[[str], None]) -> dict[str, Any]:
+    adopted = emulator.adopted_endpoint()
+    if adopted is not None:
+        if not emulator.is_healthy(adopted):
+            raise emulator.EmulatorFailed(f"CARILLON_ADOPT is set, and nothing answers at {adopted}")
+        say(f"using the server at {adopted}, as asked")
+        return {"endpoint": adopted}
+    port = emulator.free_port()
+    if port != emulator.USUAL_PORT:
+        say(f"port {emulator.USUAL_PORT} is in use, so another is taken")
+    process = emulator.launch(workspace, port)
+    state: dict[str, Any] = {"endpoint": emulator.endpoint_of(port), "emulator": process.written()}
+    keep(workspace, state)
+    emulator.wait_until_ready(process, workspace, port)
+    say(f"the emulator answers on {state['endpoint']}")
+    return state
+
+
+def _start_tasks(workspace: Workspace, state: dict[str, Any], stack: Stack, say: Callable[[str], None]) -> None:
+    keep(workspace, state)
+    supervisor = processes.start(
+        "supervisor",
+        [sys.executable, "-P", "-m", "localstack.supervisor", str(workspace.folder)],
+        environ=scrubbed(os.environ, endpoint=stack.endpoint),
+        folder=workspace.folder,
+        log=workspace.log("supervisor"),
+    )
+    state |= {"supervisor": supervisor.written()}
+    keep(workspace, state)
+    for service, desired in _desired(state).items():
+        stack.wait_for_tasks(service, desired)
+    say("tasks: " + ", ".join(sorted(stack.tasks())))
+
+
+def _wait_until_useful(state: Mapping[str, Any], stack: Stack, say: Callable[[str], None]) -> None:
+    """The API and the fleet of Carillon; an app without them has nothing to wait for."""
+    fleet = stack.outputs.get("FleetTable")
+    if fleet is None:
+        return
+    tasks = stack.tasks()
+    wait_for_api(stack.api_url + "/v1/health")
+    say("the API answers")
+    try:
+        wait_for_fleet(stack.endpoint, fleet, nodes=_desired(state)["scheduler"], tasks=tasks)
+    except NotReady as failure:
+        logs = stack.workspace.folder / "logs"
+        ends = [f"{name}.log ends with:\n{stack.workspace.tail(name)}" for name in sorted(tasks)]
+        raise StackFailed("\n".join([f"{failure}; the logs are in {logs}", *ends])) from failure
+    say("the nodes own every shard")
+
+
+def _desired(state: Mapping[str, Any]) -> dict[str, int]:
+    """How many tasks each service wants."""
+    ecs, services = endpoints.ecs(state["endpoint"]), state["services"]
+    described = ecs.describe_services(cluster=state["cluster"], services=list(services.values()))["services"]
+    counts = {service["serviceName"]: service["desiredCount"] for service in described}
+    return {name: counts[deployed] for name, deployed in services.items()}
+
+
+def keep(workspace: Workspace, state: dict[str, Any]) -> None:
+    write_json(workspace.state, state)
+    # It holds a key.
+    workspace.state.chmod(0o600)
+
+
+def fingerprint_of(app: Path) -> str:
+    seen = hashlib.sha256((ROOT / "uv.lock").read_bytes())
+    folders = [ROOT / name for name in SOURCES] + [app]
+    for path in sorted(path for folder in folders for path in folder.rglob("*") if path.is_file()):
+        if not NOT_SOURCES.intersection(path.parts):
+            seen.update(str(path).encode() + b"\0" + path.read_bytes() + b"\0")
+    return seen.hexdigest()
