@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shared.domain.instants import DAY, Instant
 from shared.domain.schedules.daylight import MAX_GAP_MS
-from shared.domain.schedules.spans import BLOCK_BITS, Span, spans_of
+from shared.domain.schedules.spans import BLOCK_BITS, spans_of
 
 
 def local_to_instant(zone_name: str, local: int) -> Instant | None:
@@ -19,8 +19,3 @@ def local_to_instant(zone_name: str, local: int) -> Instant | None:
             if max(span.covered, span.start + span.offset) <= local < span.end + span.offset:
                 return Instant(local - span.offset)
     return None
-
-
-def shows_twice(span: Span, local: int) -> bool:
-    """Whether this span shows a local time that an earlier one has shown."""
-    return local < span.covered
