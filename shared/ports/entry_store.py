@@ -26,6 +26,8 @@ class EntryStore(Protocol):
     def move(self, key: EntryKey, next_at: Instant) -> bool:
         """Raise `next_at` and clear `fresh`; False, and nothing written, when the entry is gone or not earlier.
 
+        True again when it stands there already and is not fresh, so a lost answer is no loss.
+
         Never creates an entry: a delete that races with a move must win.
         """
         ...

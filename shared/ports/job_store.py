@@ -97,7 +97,7 @@ class JobStore(Protocol):
     def complete(self, job_key: str, generation: int, *, expires_at: Instant) -> bool:
         """Turn an active job of exactly this generation completed; False, and nothing written, otherwise.
 
-        The revision stays: it counts the API's writes.
+        True again when this very completion is what is stored. The revision stays: it counts the API's writes.
         """
         ...
 

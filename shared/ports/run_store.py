@@ -36,9 +36,11 @@ class RunStore(Protocol):
         ...
 
     def take_over(self, run: Run, *, seen: Run) -> Run | None:
-        """Replace the row where token and claim_id are still as seen. None when done, else the row that is there.
+        """Replace the row where token, claim_id, status and lease_until are still as seen: nobody claimed, prolonged or
+        ended the run since it was read. None when done, else the row that is there (`seen` when there is none now).
 
-        `run.token` must exceed `seen.token`. Past attempts of the row are kept.
+        `run.token` must exceed `seen.token`. Past attempts of the row are kept. None again when this very claim is what
+        is stored, so a lost answer is no loss.
         """
         ...
 

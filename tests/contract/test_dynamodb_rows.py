@@ -1,0 +1,127 @@
+"""What the rows look like to DynamoDB itself: its indexes and its TTL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from shared.adapters.dynamodb.conditions import RUNS_OF_JOB, names
+from shared.config import TableNames
+from shared.domain.instants import HOUR, MINUTE, Instant
+from shared.domain.run import Run, RunStatus
+from shared.domain.sharding import owner_slices
+from shared.ports.run_store import Heartbeat
+from tests.contract.stores import Stores, dynamo_stores
+from tests.contract.values import NOW, creation, finish_of, make_job, make_receipt, make_run
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+pytestmark = pytest.mark.emulator
+
+
+@pytest.fixture
+def stores(dynamodb: DynamoDBClient, tables: TableNames) -> Stores:
+    return dynamo_stores(dynamodb, tables)
+
+
+def row_of(client: DynamoDBClient, table: str, **key: str) -> dict[str, Any]:
+    return client.get_item(TableName=table, Key={name: {"S": value} for name, value in key.items()})["Item"]
+
+
+def alive_index(client: DynamoDBClient, tables: TableNames) -> list[str]:
+    answer = client.query(
+        TableName=tables.job_runs,
+        IndexName="alive",
+        KeyConditionExpression=RUNS_OF_JOB,
+        ExpressionAttributeNames=names(RUNS_OF_JOB),
+        ExpressionAttributeValues={":job_key": {"S": "acme/job"}},
+        ConsistentRead=True,
+    )
+    return [item["run_id"]["S"] for item in answer["Items"]]
+
+
+def failures_index(client: DynamoDBClient, tables: TableNames) -> list[str]:
+    return [
+        item["run_id"]["S"]
+        for slice_name in owner_slices("acme")
+        for item in client.query(
+            TableName=tables.job_runs,
+            IndexName="failures",
+            KeyConditionExpression="failure_slice = :slice",
+            ExpressionAttributeValues={":slice": {"S": slice_name}},
+        )["Items"]
+    ]
+
+
+def inserted(stores: Stores, run: Run) -> Run:
+    assert stores.runs.insert([run]) == [None]
+    return run
+
+
+def test_ttl_is_in_whole_seconds_and_never_early(stores: Stores, dynamodb: DynamoDBClient, tables: TableNames) -> None:
+    expires_at = Instant(1_000_000_000_001)
+    stores.jobs.write(creation(make_job(expires_at=expires_at), receipt=make_receipt(expires_at=expires_at)))
+    run = inserted(stores, make_run())
+    stores.runs.finish([finish_of(run, expires_at=expires_at)])
+
+    rows = [
+        row_of(dynamodb, tables.jobs, job_key="acme/job"),
+        row_of(dynamodb, tables.access, pk="idem#acme#once"),
+        row_of(dynamodb, tables.job_runs, job_key=run.job_key, run_id=run.run_id),
+    ]
+
+    assert [row["expires_at"] for row in rows] == [{"N": "1000000001"}] * 3
+
+
+def test_a_run_is_in_index_alive_from_its_first_heartbeat_to_its_end(
+    stores: Stores, dynamodb: DynamoDBClient, tables: TableNames
+) -> None:
+    run = inserted(stores, make_run())
+    assert alive_index(dynamodb, tables) == []
+
+    stores.runs.heartbeat([Heartbeat(run.key, run.token, Instant(NOW + MINUTE))])
+    assert alive_index(dynamodb, tables) == [run.run_id]
+
+    stores.runs.finish([finish_of(run)])
+    assert alive_index(dynamodb, tables) == []
+
+
+def test_a_take_over_in_time_leaves_index_alive(stores: Stores, dynamodb: DynamoDBClient, tables: TableNames) -> None:
+    seen = inserted(stores, make_run(claimed_at=Instant(NOW + HOUR)))
+    assert alive_index(dynamodb, tables) == [seen.run_id]
+
+    stores.runs.take_over(make_run(token=2, claim_id="claim-2"), seen=seen)
+
+    assert alive_index(dynamodb, tables) == []
+
+
+def test_failed_runs_alone_are_in_index_failures(stores: Stores, dynamodb: DynamoDBClient, tables: TableNames) -> None:
+    statuses = [RunStatus.SUCCEEDED, RunStatus.FAILED, RunStatus.TIMED_OUT, RunStatus.CANCELLED]
+    runs = [inserted(stores, make_run(NOW + number)) for number in range(4)]
+    recorded = make_run(NOW + 9, status=RunStatus.FAILED, ended_at=NOW)
+
+    stores.runs.finish([finish_of(run, status=status) for run, status in zip(runs, statuses, strict=True)])
+    stores.runs.record([recorded])
+
+    assert sorted(failures_index(dynamodb, tables)) == [runs[1].run_id, runs[2].run_id, recorded.run_id]
+
+
+def test_a_run_of_the_usual_kind_is_less_than_a_kilobyte(
+    stores: Stores, dynamodb: DynamoDBClient, tables: TableNames
+) -> None:
+    """One write unit for its claim, and one for its end."""
+    run = make_run(
+        job_key=f"{'o' * 20}/{'j' * 36}",
+        claim_id="c" * 22,
+        worker_id="w" * 36,
+        enqueued_at=NOW,
+        received_at=NOW,
+    )
+    stores.runs.insert([run])
+    stores.runs.finish([finish_of(run, started_at=NOW, output="o" * 100, expires_at=NOW)])
+
+    row = row_of(dynamodb, tables.job_runs, job_key=run.job_key, run_id=run.run_id)
+
+    assert sum(len(name) + len(str(next(iter(value.values())))) for name, value in row.items()) < 1024
