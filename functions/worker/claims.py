@@ -121,7 +121,7 @@ class Claims:
                     claimed.duplicates.append((claim.delivery, ended))
                     return
                 case HideUntil(instant=instant):
-                    self._hide_until(instant, claim.delivery)
+                    self._hide_until(instant, claim.delivery, row)
                     return
                 case TakeOver():
                     run = self._successor(run, row, decision)
@@ -148,8 +148,13 @@ class Claims:
             )
         return row
 
-    def _hide_until(self, instant: Instant, delivery: Delivery) -> None:
-        self._messages.hide(delivery, seconds=hidden_seconds_until(instant, now=self._clock.now()))
+    def _hide_until(self, instant: Instant, delivery: Delivery, row: Run) -> None:
+        now = self._clock.now()
+        if row.status is RunStatus.RUNNING:
+            # Every look is a receive, and the queue counts them: a run whose worker fell silent must not be looked at
+            # each second until it may be taken over, or its message ends among the dead letters before.
+            instant = Instant(max(instant, now + self._settings.lease_ms // 3))
+        self._messages.hide(delivery, seconds=hidden_seconds_until(instant, now=now))
 
     def _live(self, claim: _Claim, run: Run) -> LiveRun:
         # The lease counts from when it was written down, on this host's clock and before the write.

@@ -18,7 +18,8 @@ class WorkerSettings:
     lead_ms: int = Timing().lead_ms
     #: A message may be hidden for whole seconds only: one that is early by less than that on top of the lead is held.
     hold_slack_ms: int = SECOND
-    clock_bound_ms: int = CLOCK_BOUND_MS
+    #: Between the clocks of two hosts: one may be behind by the bound while the other is ahead by it.
+    clock_bound_ms: int = 2 * CLOCK_BOUND_MS
     #: How long a run's row stays after its end.
     run_retention_ms: int = 30 * DAY
     #: A message that this version cannot read waits this long for one that can.

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from shared.adapters.memory import MemoryRunStore
+from shared.adapters.memory.clock import START
 from shared.domain.errors import OutcomeUnknown
 from shared.domain.instants import MINUTE, SECOND, Instant
 from shared.domain.run import Run, RunStatus
+from shared.schema import MAX_RECEIVE_COUNT
 from tests.unit.worker.workshop import Workshop
 
 
@@ -100,6 +102,22 @@ def test_a_silent_run_is_taken_over_past_lease_and_clock_bound_with_token_and_at
     assert (made.attempt, made.worker_id, made.error) == (2, "worker-2", None)
 
 
+def test_a_message_of_a_silent_run_is_looked_at_few_times_until_the_take_over(shop: Workshop) -> None:
+    """Receives are counted, and a message received too often ends among the dead letters."""
+    shop.dispatch(shop.put_job())
+    shop.executor().claim_once(shop.receive())
+    executor = shop.executor()
+    received = 1
+    while not executor.runs:
+        shop.clock.advance(SECOND)
+        deliveries = shop.receive()
+        received += len(deliveries)
+        executor.claim_once(deliveries)
+
+    assert received < MAX_RECEIVE_COUNT / 4
+    assert shop.clock.now() - START <= shop.settings.lease_ms * 4 / 3 + 2 * shop.settings.clock_bound_ms + SECOND
+
+
 def test_a_claim_whose_answer_was_lost_is_ours_and_costs_no_attempt(shop: Workshop) -> None:
     dispatch = shop.dispatch(shop.put_job())
 
@@ -124,7 +142,7 @@ def test_a_take_over_whose_answer_was_lost_is_ours(shop: Workshop) -> None:
     dispatch = shop.dispatch(shop.put_job())
     deliveries = shop.receive()
     shop.executor().claim_once(deliveries)
-    shop.clock.advance(2 * MINUTE)
+    shop.clock.advance(3 * MINUTE)
 
     class LosesAnswer(MemoryRunStore):
         lost = 0
@@ -149,7 +167,7 @@ def test_of_two_that_take_over_at_once_one_wins(shop: Workshop) -> None:
     shop.dispatch(shop.put_job())
     deliveries = shop.receive()
     shop.executor().claim_once(deliveries)
-    shop.clock.advance(2 * MINUTE)
+    shop.clock.advance(3 * MINUTE)
     rival = shop.executor()
 
     class Overtaken(MemoryRunStore):
@@ -251,7 +269,7 @@ def test_a_batch_of_which_one_take_over_fails_keeps_the_others(shop: Workshop) -
     jobs = [shop.put_job(f"job-{number}") for number in range(3)]
     stuck = shop.dispatch(jobs[0])
     shop.executor().claim_once(shop.receive())
-    shop.clock.advance(2 * MINUTE)
+    shop.clock.advance(3 * MINUTE)
     others = [shop.dispatch(job, Instant(shop.clock.now())) for job in jobs[1:]]
 
     class NeverAnswers(MemoryRunStore):

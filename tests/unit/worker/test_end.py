@@ -135,7 +135,7 @@ def test_a_fenced_finish_is_counted_and_discarded_and_its_message_left_alone(sho
     [live] = first.start_due_once()
     call = first.begin(live)
     assert call is not None
-    shop.clock.advance(2 * MINUTE)
+    shop.clock.advance(3 * MINUTE)
     [again] = shop.receive()
     second.claim_once([again])
 
@@ -161,7 +161,7 @@ def test_a_refused_heartbeat_cancels_the_run_and_nothing_more_is_written(shop: W
     [live] = first.start_due_once()
     call = first.begin(live)
     assert call is not None
-    shop.clock.advance(2 * MINUTE)
+    shop.clock.advance(3 * MINUTE)
     second.claim_once(shop.receive())
     seen = shop.run_of(dispatch)
 

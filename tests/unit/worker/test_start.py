@@ -250,7 +250,7 @@ def test_a_worker_that_slept_until_another_took_over_never_calls_the_target(shop
     deliveries = shop.receive()
     sleeper, other = shop.executor(), shop.executor()
     sleeper.claim_once(deliveries)
-    shop.clock.advance(2 * MINUTE)
+    shop.clock.advance(3 * MINUTE)
     other.claim_once(deliveries)
 
     shop.start_all(other)
