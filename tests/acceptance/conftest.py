@@ -9,7 +9,7 @@ import pytest
 
 from localstack.client import Client
 from localstack.receiver import Receiver, receiver
-from localstack.stack import Stack, down, up
+from localstack.stack import Stack, borrowed
 from localstack.terminal import say
 from localstack.workspace import Workspace
 
@@ -17,12 +17,8 @@ from localstack.workspace import Workspace
 @pytest.fixture(scope="session")
 def stack() -> Iterator[Stack]:
     """A stack of the tests' own, beside the one that `make up` may have started."""
-    workspace = Workspace(Path(__file__).parents[2] / ".local" / "acceptance")
-    down(workspace, say=say)
-    try:
-        yield up(workspace, say=say)
-    finally:
-        down(workspace, say=say)
+    with borrowed(Workspace(Path(__file__).parents[2] / ".local" / "acceptance"), say=say) as running:
+        yield running
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from localstack.client import Client
 from localstack.receiver import Receiver
 from localstack.stack import Stack
-from tests.acceptance.waiting import in_seconds, wait_for
+from tests.acceptance.waiting import in_seconds, unique, wait_for
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
 
@@ -25,7 +25,7 @@ def test_killing_one_of_two_nodes_loses_no_job_and_repeats_none(
     stack: Stack, client: Client, webhook: Receiver
 ) -> None:
     stack.wait_for_tasks("scheduler", 2)
-    ids = [f"killed-{number}" for number in range(JOBS)]
+    ids = [unique("killed") for _ in range(JOBS)]
 
     def create(number: int) -> int:
         document = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from itertools import count
 from typing import Any
 
 import pytest
@@ -11,16 +10,15 @@ import pytest
 from localstack import demo
 from localstack.client import Client
 from localstack.receiver import Receiver
-from tests.acceptance.waiting import in_seconds, moment, wait_for
+from tests.acceptance.waiting import RUN, in_seconds, moment, unique, wait_for
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
 
 ECHO = {"type": "handler", "name": "echo"}
-numbers = count(1)
 
 
 def create(client: Client, **document: Any) -> dict[str, Any]:
-    answer = client.post("/v1/jobs", {"job_id": f"main-{next(numbers)}", "target": ECHO, **document})
+    answer = client.post("/v1/jobs", {"job_id": unique("main"), "target": ECHO, **document})
     assert answer.status == 201, answer.body
     created: dict[str, Any] = answer.body
     return created
@@ -35,7 +33,7 @@ def ended_run(client: Client, job_id: str) -> dict[str, Any]:
 
 
 def test_the_demo_keeps_its_promises(client: Client, webhook: Receiver) -> None:
-    assert demo.show(client, webhook, suffix="acceptance") == 0
+    assert demo.show(client, webhook, suffix=RUN) == 0
 
 
 def test_a_job_created_for_now_starts_within_three_seconds(client: Client) -> None:
@@ -105,9 +103,10 @@ def test_an_internal_address_is_no_target(client: Client) -> None:
 
 def test_a_repeated_create_with_one_idempotency_key_makes_one_job(client: Client) -> None:
     document = {"schedule": {"in": "PT1H"}, "target": ECHO}
-    first = client.post("/v1/jobs", document, Idempotency_Key='"once-1"')
-    again = client.post("/v1/jobs", document, Idempotency_Key="once-1")
-    other = client.post("/v1/jobs", {**document, "name": "other"}, Idempotency_Key="once-1")
+    key = unique("once")
+    first = client.post("/v1/jobs", document, Idempotency_Key=f'"{key}"')
+    again = client.post("/v1/jobs", document, Idempotency_Key=key)
+    other = client.post("/v1/jobs", {**document, "name": "other"}, Idempotency_Key=key)
     assert (first.status, again.status, other.status) == (201, 201, 422)
     assert again.body == first.body
     client.delete(f"/v1/jobs/{first.body['job_id']}")

@@ -5,10 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import TypeVar
+from uuid import uuid4
 
 T = TypeVar("T")
+#: Keeps the ids of two runs of the tests on one stack apart.
+RUN = uuid4().hex[:6]
 LOOK_SECONDS = 0.2
+_numbers = count(1)
+
+
+def unique(name: str) -> str:
+    """A job id that nobody used before."""
+    return f"{name}-{RUN}-{next(_numbers)}"
 
 
 def wait_for(look: Callable[[], T | None], *, seconds: float, what: str) -> T:
