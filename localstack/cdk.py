@@ -19,9 +19,10 @@ def command(*arguments: str) -> list[str]:
 
 def environ(*, home: Path, endpoint: str | None = None) -> dict[str, str]:
     """`home` keeps what the command line remembers of accounts, so that it remembers no other emulator's."""
-    directories = [str(Path(sys.executable).parent), str(ensure_node(os.environ).parent), os.environ.get("PATH", "")]
-    return {
-        **for_tools(os.environ, endpoint=endpoint),
-        "PATH": os.pathsep.join(directories),
-        "CDK_HOME": str(home),
-    }
+    return {**for_tools(os.environ, endpoint=endpoint), "PATH": path(), "CDK_HOME": str(home)}
+
+
+def path() -> str:
+    """PATH on which an app finds this Python as `python`, and the library below it a recent `node`."""
+    directories = [Path(sys.executable).parent, ensure_node(os.environ).parent]
+    return os.pathsep.join([*map(str, directories), os.environ.get("PATH", os.defpath)])

@@ -69,7 +69,8 @@ def _pytest(*arguments: str) -> int:
 def _python(module: str, *arguments: str) -> int:
     command = [sys.executable, "-P", "-m", module, *arguments]
     # A group of its own, so that an interruption reaches it once, through us, and its fixtures may end what they began.
-    child = subprocess.Popen(command, cwd=ROOT, env=for_tools(os.environ), process_group=0)
+    environ = {**for_tools(os.environ), "PATH": cdk.path()}
+    child = subprocess.Popen(command, cwd=ROOT, env=environ, process_group=0)
     try:
         return child.wait()
     except KeyboardInterrupt:

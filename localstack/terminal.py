@@ -9,7 +9,9 @@ from localstack.deploy import DeployFailed
 from localstack.environment import UnsafeTarget
 from localstack.readiness import NotReady
 from localstack.stack import Stack, StackFailed, down, up
+from localstack.toolchain.paths import LOCAL
 from localstack.verify import SettingsDiffer
+from localstack.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +30,12 @@ def up_command(_arguments: Sequence[str]) -> int:
 
 
 def down_command(_arguments: Sequence[str]) -> int:
+    """Also the stacks of tests that were killed: each has a folder of its own in `.local`."""
     down(say=say)
+    for state in LOCAL.glob("*/state.json"):
+        workspace = Workspace(state.parent)
+        if not workspace.is_used():
+            down(workspace, say=say)
     return 0
 
 
