@@ -99,21 +99,28 @@ class JobEditor:
     def cancel(self, call: Call, job_id: str) -> tuple[Change, Cancellation]:
         """Cancel, and only then read what is alive: whatever is not seen then cannot start any more."""
 
+        was_completed = False
+
         def decide(job: Job, now: Instant) -> Job:
+            nonlocal was_completed
+            was_completed = job.state is JobState.COMPLETED
             return job if job.state is JobState.CANCELLED else cancelled(job, now=now, by=call.caller.name)
 
         change = self.change(call, job_id, decide)
         job = change.job
         # A stored answer is repeated. There is none when the process that wrote died before it could answer.
         answered = job.cancellation or self.backend.jobs.record_cancellation(
-            job.job_key, job.generation, self._cancellation(job)
+            job.job_key, job.generation, self._cancellation(job, was_completed=was_completed)
         )
         return change, answered
 
-    def _cancellation(self, job: Job) -> Cancellation:
+    def _cancellation(self, job: Job, *, was_completed: bool) -> Cancellation:
+        # Of a completed job too: its last slot has run, but an earlier one may be late and still running.
         alive = self.backend.runs.alive(job.job_key, since=Instant(job.updated_at - ALIVE_READ_BACK_MS))
         if alive:
             return Cancellation(CancelOutcome.RUNNING, tuple(sorted(run.run_id for run in alive)))
+        if was_completed:
+            return Cancellation(CancelOutcome.ALREADY_ENDED)
         newest = self.backend.runs.list_of_job(job.job_key, limit=1).items
         # The last run is over, but whoever ended it has not yet turned the job completed.
         has_ended = bool(newest) and newest[0].status.is_final and is_last_slot(job.schedule, newest[0].slot)

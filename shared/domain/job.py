@@ -104,7 +104,9 @@ def recreated(job: Job, over: Job) -> Job:
 
 
 def cancelled(job: Job, *, now: Instant, by: str) -> Job:
-    """The job after a DELETE. A completed job becomes cancelled too: that frees its id."""
+    """The job after a DELETE. A completed job becomes cancelled too: that frees its id. What to answer is not known yet:
+    an earlier slot of a completed job may be about to start.
+    """
     kept_ms = max(job.keep_after_completion_ms, CANCELLED_KEPT_MS)
     return replace(
         job,
@@ -114,7 +116,7 @@ def cancelled(job: Job, *, now: Instant, by: str) -> Job:
         revision=job.revision + 1,
         updated_at=now,
         updated_by=by,
-        cancellation=Cancellation(CancelOutcome.ALREADY_ENDED) if job.state is JobState.COMPLETED else None,
+        cancellation=None,
         expires_at=Instant(now + kept_ms),
     )
 

@@ -80,6 +80,16 @@ def test_a_completed_job_had_ended_already_and_its_id_becomes_free() -> None:
     world.create()
 
 
+def test_a_late_run_of_a_completed_job_is_named() -> None:
+    """Simulation seed 99: the last slot had run, and an earlier one was claimed but had not started."""
+    world = World()
+    job = world.create(schedule={"every": "PT1M", "max_runs": 2})
+    run = run_of(world, job, world.clock.advance(MINUTE))
+    world.jobs.complete(job.job_key, job.generation, expires_at=Instant(world.clock.now() + DAY))
+    for _ in range(2):
+        assert world.send("DELETE", PATH).json == {"outcome": "running", "run_ids": [run.run_id]}
+
+
 @pytest.mark.parametrize(
     ("status", "outcome"),
     [

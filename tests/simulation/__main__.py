@@ -1,0 +1,58 @@
+"""`python -P -m tests.simulation SEEDS FIRST`: run so many seeds from FIRST on, over all processors.
+
+`python -P -m tests.simulation --trace SEED` runs one and prints what happened.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser
+from collections import Counter
+from multiprocessing import get_context
+
+from tests.simulation.script import simulate
+from tests.simulation.world import Result
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = ArgumentParser(prog="python -P -m tests.simulation", description=__doc__)
+    parser.add_argument("seeds", type=int, nargs="?", default=300, help="how many")
+    parser.add_argument("first", type=int, nargs="?", default=0, help="the first one")
+    parser.add_argument("--trace", type=int, metavar="SEED", help="run this one and print everything")
+    given = parser.parse_args(arguments)
+    if given.trace is not None:
+        result = simulate(given.trace, is_traced=True)
+        print("\n".join(result.trace))
+        report(result)
+        return 1 if result.violations else 0
+    failed = run(range(given.first, given.first + given.seeds))
+    return 1 if failed else 0
+
+
+def run(seeds: range) -> list[Result]:
+    """The runs that broke an invariant; each is printed as it is found."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    failed = []
+    runs = 0
+    with get_context("spawn").Pool(processors) as pool:
+        for result in pool.imap_unordered(simulate, seeds, chunksize=4):
+            runs += result.runs
+            if result.violations:
+                failed.append(result)
+                report(result)
+    kinds = Counter(violation.invariant for result in failed for violation in result.violations[:1])
+    print(f"{len(seeds)} seeds from {seeds.start}, {runs} runs started, {len(failed)} seeds failed {dict(kinds)}")
+    return failed
+
+
+def report(result: Result) -> None:
+    print(f"seed {result.seed}: {len(result.violations)} violations, {result.runs} runs, {result.profile}")
+    for violation in result.violations[:5]:
+        print(f"  {violation}")
+    if result.violations:
+        print(f"  again: python -P -m tests.simulation --trace {result.seed}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

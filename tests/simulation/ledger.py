@@ -1,0 +1,214 @@
+"""What really happened, written down where the stores change, and checked against the invariants as it happens.
+
+Nobody in the simulated world reads this. Slots are worked out here from the generations of each job, not from entries.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from shared.domain.entry import Entry
+from shared.domain.instants import Instant
+from shared.domain.job import Job, JobState
+from shared.domain.keys import RunKey
+from shared.domain.message import Dispatch
+from shared.domain.run import Run, RunStatus
+from shared.domain.schedules import At, fire_at, slots
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """An invariant that did not hold, when (true time), and what happened."""
+
+    invariant: str
+    at: int
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.invariant}: {self.detail}"
+
+
+@dataclass(slots=True)
+class Fire:
+    slot: Instant
+    due: Instant
+
+
+@dataclass(eq=False, slots=True)
+class Generation:
+    """One generation of a job, from its commit until the next one's."""
+
+    job: Job
+    committed_at: int
+    #: True time at which the API told its caller, and what it named.
+    answered_at: int | None = None
+    named: frozenset[str] = frozenset()
+    ended_at: int | None = None
+    #: How many of its fires are known to be settled.
+    settled: int = 0
+    _fires: list[Fire] = field(default_factory=list)
+    _rest: Iterator[Instant] | None = None
+    _is_complete: bool = False
+
+    def fire(self, index: int) -> Fire | None:
+        """Its fires in order; None behind the last."""
+        while len(self._fires) <= index and not self._is_complete:
+            self._grow()
+        return self._fires[index] if index < len(self._fires) else None
+
+    def _grow(self) -> None:
+        job = self.job
+        if job.state is not JobState.ACTIVE:
+            self._is_complete = True
+        elif isinstance(job.schedule, At):
+            self._fires = [Fire(job.schedule.instant, fire_at(job.schedule, job.job_key, job.schedule.instant))]
+            self._is_complete = True
+        else:
+            if self._rest is None:
+                self._rest = slots(job.schedule, Instant(job.from_at - 1))
+            slot = next(self._rest, None)
+            if slot is None:
+                self._is_complete = True
+            else:
+                self._fires.append(Fire(slot, fire_at(job.schedule, job.job_key, slot)))
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    at: int
+    host: str
+    key: RunKey
+    slot: Instant
+    token: int
+
+
+class Ledger:
+    def __init__(self, now: Callable[[], int]) -> None:
+        self.now = now
+        self.violations: list[Violation] = []
+        self.generations: dict[str, list[Generation]] = defaultdict(list)
+        #: By (job_key, slot): the newest generation of which the queue holds, or held, a message; and when it came.
+        self.accepted: dict[tuple[str, Instant], int] = {}
+        self.accepted_at: dict[tuple[str, Instant], int] = {}
+        self.sent: list[tuple[int, Dispatch]] = []
+        self.purged_slots: set[tuple[str, Instant]] = set()
+        self.rows: dict[tuple[str, Instant], Run] = {}
+        self.gaps: dict[str, list[Run]] = defaultdict(list)
+        #: True time of each claim, by run and token; and of each read of a job, by worker and job.
+        self.claims: dict[tuple[RunKey, int], int] = {}
+        self.reads: dict[tuple[str, str], list[int]] = defaultdict(list)
+        self.ends: dict[RunKey, set[int]] = defaultdict(set)
+        self.starts: list[Start] = []
+        self._last_token: dict[RunKey, int] = {}
+        self._highest: dict[RunKey, int] = {}
+        self.beats: dict[str, int] = {}
+
+    def violate(self, invariant: str, detail: str) -> None:
+        self.violations.append(Violation(invariant, self.now(), detail))
+
+    # Jobs ------------------------------------------------------------------------------------------------------------
+
+    def job_written(self, job: Job) -> None:
+        known = self.generations[job.job_key]
+        if known and known[-1].job.generation == job.generation:
+            known[-1].job = job
+            return
+        if known:
+            known[-1].ended_at = self.now()
+            if job.generation < known[-1].job.generation:
+                self.violate("generation", f"{job.job_key} went from {known[-1].job.generation} to {job.generation}")
+        known.append(Generation(job, self.now()))
+
+    def generation_of(self, job_key: str, generation: int) -> Generation | None:
+        return next((each for each in self.generations[job_key] if each.job.generation == generation), None)
+
+    # Slots -----------------------------------------------------------------------------------------------------------
+
+    def accepted_by_queue(self, dispatch: Dispatch) -> None:
+        key = (dispatch.job_key, dispatch.slot)
+        self.accepted[key] = max(dispatch.generation, self.accepted.get(key, 0))
+        self.accepted_at.setdefault(key, self.now())
+        self.sent.append((self.now(), dispatch))
+
+    def purged(self, dispatch: Dispatch) -> None:
+        self.purged_slots.add((dispatch.job_key, dispatch.slot))
+
+    def is_recorded(self, job_key: str, slot: Instant, generation: int) -> bool:
+        """A run row, or a gap, stands for this slot as this generation planned it."""
+        row = self.rows.get((job_key, slot))
+        if row is not None and row.gap is None and (row.generation >= generation or row.status.is_final):
+            return True
+        return any(
+            gap.gap is not None and gap.gap.first <= slot <= gap.gap.last and gap.generation >= generation
+            for gap in self.gaps[job_key]
+        )
+
+    def is_settled(self, job_key: str, slot: Instant, generation: int) -> bool:
+        """It is in the queue, or recorded."""
+        return self.accepted.get((job_key, slot), 0) >= generation or self.is_recorded(job_key, slot, generation)
+
+    def check_settled(self, entry: Entry, before: int, why: str) -> None:
+        """I5: whoever takes over now starts `entry` at `before`, so every earlier fire must be settled."""
+        generation = self.generation_of(entry.job_key, entry.generation)
+        if generation is None or entry.is_single or entry.is_tombstone:
+            return
+        while (fire := generation.fire(generation.settled)) is not None and fire.due < before:
+            if not self.is_settled(entry.job_key, fire.slot, entry.generation):
+                self.violate("I5", f"{why} passes {entry.entry_id} slot {fire.slot} (fires {fire.due}) unsettled")
+            generation.settled += 1
+
+    # Runs ------------------------------------------------------------------------------------------------------------
+
+    def row_written(self, old: Run | None, run: Run) -> None:
+        self.rows[run.job_key, run.slot] = run
+        if run.gap is not None and old is None:
+            self.gaps[run.job_key].append(run)
+        if run.status is RunStatus.RUNNING and (old is None or old.token != run.token):
+            self.claims[run.key, run.token] = self.now()
+            self._check_token(run)
+        if run.status.is_final and (old is None or not old.status.is_final) and run.token:
+            self.ends[run.key].add(run.token)
+            if len(self.ends[run.key]) > 1:
+                self.violate("I2", f"{run.key} ended by tokens {sorted(self.ends[run.key])}")
+        if old is not None and old.status.is_final and run.token != old.token:
+            self.violate("I2", f"{run.key} ended with token {old.token} and is claimed again with {run.token}")
+
+    def _check_token(self, run: Run) -> None:
+        if run.token <= self._highest.get(run.key, 0):
+            self.violate("I7", f"{run.key} is claimed with token {run.token} after {self._highest[run.key]}")
+        self._highest[run.key] = max(run.token, self._highest.get(run.key, 0))
+
+    def started(self, host: str, key: RunKey, slot: Instant, token: int, *, worker_now: Instant, due: Instant) -> None:
+        if worker_now < due:
+            self.violate("I3", f"{host} started {key} {due - worker_now} ms early")
+        if token <= self._last_token.get(key, 0):
+            self.violate("I7", f"{host} started {key} with token {token} after token {self._last_token[key]}")
+        self._last_token[key] = token
+        self.starts.append(Start(self.now(), host, key, slot, token))
+        self._check_start(self.starts[-1])
+
+    def _check_start(self, start: Start) -> None:
+        """I4: what the API answered holds."""
+        holding = self.generations[start.key.job_key][-1]
+        if holding.answered_at is None or holding.job.state not in {JobState.PAUSED, JobState.CANCELLED}:
+            return
+        if holding.job.state is JobState.CANCELLED:
+            if start.key.run_id not in holding.named:
+                self.violate("I4", f"{start.host} started {start.key} after the DELETE that did not name it")
+            return
+        claimed_at = self.claims.get((start.key, start.token), start.at)
+        read_at = next((at for at in self.reads[start.host, start.key.job_key] if at >= claimed_at), start.at)
+        if read_at > holding.committed_at:
+            self.violate("I4", f"{start.host} started {start.key}, claimed and read after the pause was answered")
+
+    def answered(self, job: Job, named: frozenset[str]) -> None:
+        """The API told its caller what it wrote, and which runs may still start."""
+        generation = self.generation_of(job.job_key, job.generation)
+        if generation is None:
+            self.violate("I4", f"{job.job_key}: an answer about generation {job.generation}, which was never written")
+        elif generation.answered_at is None:
+            generation.answered_at, generation.named = self.now(), named
+        elif generation.named != named:
+            self.violate("I4", f"{job.job_key}: a second DELETE names {sorted(named)}, not {sorted(generation.named)}")

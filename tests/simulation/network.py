@@ -1,0 +1,229 @@
+"""Between a host and a store: calls are slow, refused, lost on the way there or back, or arrive late.
+
+A call that takes effect does so in one step; before and after it anything may happen to the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from random import Random
+from typing import Any, TypeVar
+
+from shared.domain.entry import Entry
+from shared.domain.errors import OutcomeUnknown, StoreContended, StoreError, StoreThrottled
+from shared.domain.instants import SECOND, Instant
+from shared.domain.message import Dispatch
+from shared.ports import Delivery, SendReport
+from tests.simulation.engine import Engine, Killed
+from tests.simulation.hosts import Host, Strike
+from tests.simulation.lanes import SimulatedLane
+from tests.simulation.profile import Profile
+
+R = TypeVar("R")
+
+#: Batches of which a part may take effect: their first argument can be cut.
+CUTTABLE = frozenset({"runs.insert", "runs.finish", "runs.heartbeat", "runs.record", "entries.delete", "entries.clear_fresh"})  # fmt: skip
+#: Only these know a transaction that another holds up.
+CONTENDED = frozenset({"jobs.write", "jobs.complete", "entries.move", "entries.delete"})
+Note = Callable[[str, str, tuple[Any, ...], object], None]
+
+
+class Network:
+    def __init__(self, engine: Engine, random: Random, profile: Profile, note: Note | None) -> None:
+        self.engine = engine
+        self.random = random
+        self.profile = profile
+        self.note = note
+        #: What nobody can reach: `db`, `sqs`.
+        self.out: set[str] = set()
+        self.outages: list[tuple[int, int]] = []
+        self._rough = profile.slow + profile.faulty
+
+    def heal(self) -> None:
+        self.out.clear()
+        self._rough = 0.0
+
+    @property
+    def is_healed(self) -> bool:
+        return self._rough == 0.0
+
+    def call(self, host: Host, service: str, operation: str, args: tuple[Any, ...], apply: Callable[..., R]) -> R:
+        if not host.is_alive:
+            raise Killed
+        strike = self._strike_of(host)
+        if strike is not None and strike.when == "before":
+            self._strike(host, strike, operation)
+        if service in host.cut or service in self.out:
+            self._unreachable(operation)
+        if operation == "jobs.write" and self.random.random() < self.profile.slow_commits:
+            self._wait(host, self.random.randint(0, 30 * SECOND))
+        if self.random.random() < self._rough:
+            answer = self._roughly(host, operation, args, apply)
+        else:
+            answer = apply(*args)
+        if self.note is not None:
+            self.note(host.name, operation, args, answer)
+        if strike is not None and strike.when == "after":
+            self._strike(host, strike, operation)
+        return answer
+
+    # Strikes ---------------------------------------------------------------------------------------------------------
+
+    def _strike_of(self, host: Host) -> Strike | None:
+        strike = host.strike
+        if strike is None:
+            return None
+        strike.calls -= 1
+        if strike.calls > 0:
+            return None
+        host.strike = None
+        return strike
+
+    def _strike(self, host: Host, strike: Strike, operation: str) -> None:
+        what = "killed" if strike.pause_ms is None else f"paused {strike.pause_ms} ms"
+        if self.note is not None:
+            self.note(host.name, f"{what} {strike.when}", (operation,), None)
+        if strike.pause_ms is None:
+            host.kill()
+            raise Killed
+        host.pause(strike.pause_ms)
+        self.engine.sleep(0)
+
+    # Faults ----------------------------------------------------------------------------------------------------------
+
+    def _unreachable(self, operation: str) -> None:
+        self.engine.sleep(self.random.choice([50, 300, 1_000, 3_000]))
+        if self.random.random() < 0.3:
+            raise StoreThrottled(operation, "out")
+        raise OutcomeUnknown(operation, "out")
+
+    def _roughly(self, host: Host, operation: str, args: tuple[Any, ...], apply: Callable[..., R]) -> R:
+        if self.random.random() * self._rough < self.profile.faulty:
+            raise self._fault(host, operation, args, apply)
+        try:
+            self._wait(host, self.latency_ms())
+        except Killed:
+            # What was sent arrives, though the sender is dead.
+            if self.random.random() < 0.5:
+                apply(*args)
+            raise
+        answer = apply(*args)
+        self._wait(host, self.latency_ms())
+        return answer
+
+    def _fault(self, host: Host, operation: str, args: tuple[Any, ...], apply: Callable[..., R]) -> StoreError:
+        kind = self.random.choice(["throttled", "contended", "lost", "applied", "applied", "late", "partly"])
+        if self.note is not None:
+            self.note(host.name, f"{operation} {kind}", args, None)
+        self._wait(host, self.latency_ms())
+        if kind == "throttled":
+            return StoreThrottled(operation, "simulated")
+        if kind == "contended" and operation in CONTENDED:
+            return StoreContended(operation, "simulated")
+        if kind == "applied":
+            apply(*args)
+        elif kind == "late":
+            delay_ms = self.random.randint(0, 5 * SECOND)
+            if host.ends_at is not None:
+                delay_ms = max(min(delay_ms, host.ends_at - self.engine.now), 0)
+            self.engine.after(delay_ms, lambda: self._apply_late(host, operation, args, apply))
+        elif kind == "partly" and operation in CUTTABLE:
+            items = list(args[0])
+            apply([item for item in items if self.random.random() < 0.5])
+        self._wait(host, self.latency_ms())
+        return OutcomeUnknown(operation, f"simulated: {kind}")
+
+    def _apply_late(self, host: Host, operation: str, args: tuple[Any, ...], apply: Callable[..., R]) -> None:
+        answer = apply(*args)
+        if self.note is not None:
+            self.note(host.name, f"{operation} late", args, answer)
+
+    def latency_ms(self) -> int:
+        dice = self.random.random()
+        if dice < 0.7:
+            return self.random.randint(1, 30)
+        return self.random.randint(30, 500) if dice < 0.95 else self.random.randint(500, 4_000)
+
+    def _wait(self, host: Host, duration_ms: int) -> None:
+        if host.ends_at is not None and self.engine.now + duration_ms > host.ends_at:
+            host.kill()
+            raise Killed
+        self.engine.sleep(duration_ms)
+
+
+class Remote:
+    """A store as a host sees it: any port whose calls are functions."""
+
+    def __init__(self, network: Network, host: Host, name: str, store: object) -> None:
+        self._network = network
+        self._host = host
+        self._name = name
+        self._store = store
+
+    def __getattr__(self, operation: str) -> Callable[..., Any]:
+        target = getattr(self._store, operation)
+        network, host, full_name = self._network, self._host, f"{self._name}.{operation}"
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not kwargs:
+                return network.call(host, "db", full_name, args, target)
+            return network.call(host, "db", full_name, args, lambda *given: target(*given, **kwargs))
+
+        setattr(self, operation, call)
+        return call
+
+
+class RemoteEntries(Remote):
+    """Pages are read when they are asked for; nothing is called for nothing."""
+
+    def due(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
+        pages = self._store.due(shard, since=since, until=until)  # type: ignore[attr-defined]
+
+        def read(_shard: int, _since: int, _until: int) -> list[Entry] | None:
+            return next(pages, None)
+
+        while True:
+            page = self._network.call(self._host, "db", "entries.due", (shard, since, until), read)
+            if page is None:
+                return
+            yield page
+
+    def delete(self, keys: Sequence[Any]) -> None:
+        if keys:
+            self._network.call(self._host, "db", "entries.delete", (keys,), self._store.delete)  # type: ignore[attr-defined]
+
+
+class RemoteJobs(Remote):
+    def get_many(self, job_keys: Sequence[str]) -> Any:
+        # Sorted, or the order of a set of texts would differ from process to process.
+        keys = sorted(job_keys)
+        return self._network.call(self._host, "db", "jobs.get_many", (keys,), self._store.get_many)  # type: ignore[attr-defined]
+
+
+class RemoteLane:
+    """A lane as a host sees it. `send` answers what is known, and raises nothing."""
+
+    def __init__(self, network: Network, host: Host, lane: SimulatedLane) -> None:
+        self._network = network
+        self._host = host
+        self._lane = lane
+
+    def send(self, dispatches: Sequence[Dispatch]) -> SendReport:
+        try:
+            return self._network.call(self._host, "sqs", "lane.send", (list(dispatches),), self._lane.send)
+        except StoreError:
+            return SendReport()
+
+    def receive(self, *, limit: int, wait_seconds: int, visibility_seconds: int) -> list[Delivery]:
+        def receive(limit: int) -> list[Delivery]:
+            return self._lane.receive(limit=limit, wait_seconds=wait_seconds, visibility_seconds=visibility_seconds)
+
+        return self._network.call(self._host, "sqs", "lane.receive", (limit,), receive)
+
+    def delete(self, deliveries: Sequence[Delivery]) -> None:
+        self._network.call(self._host, "sqs", "lane.delete", (list(deliveries),), self._lane.delete)
+
+    def hide(self, delivery: Delivery, *, seconds: int) -> None:
+        self._network.call(
+            self._host, "sqs", "lane.hide", (delivery, seconds), lambda one, time: self._lane.hide(one, seconds=time)
+        )

@@ -1,0 +1,175 @@
+"""What kind of run a seed gives: how large the fleet is, and which faults it meets how often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+from shared.domain.instants import DAY, HOUR, SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    #: Seconds of life with faults.
+    duration_ms: int
+    nodes: int = 3
+    workers: int = 2
+    jobs: int = 6
+    #: API calls per second.
+    api_rate: float = 0.15
+    #: Chance that one call of a port is slow, or goes wrong.
+    slow: float = 0.05
+    faulty: float = 0.0
+    #: A bad event (kill, pause, partition, outage, ...) comes every so often.
+    trouble_ms: int = 0
+    kills: bool = False
+    pauses: bool = False
+    partitions: bool = False
+    outages: bool = False
+    brake: bool = False
+    resizes: bool = False
+    #: Largest error of a host's wall clock.
+    skew_ms: int = 0
+    node_skew_ms: int = 0
+    clock_steps: bool = False
+    #: Chance that an API write commits late, up to the API's time-out.
+    slow_commits: float = 0.0
+    #: Chances per message.
+    duplicated: float = 0.0
+    delayed: float = 0.0
+    longest_delay_ms: int = 20 * SECOND
+    unsent: float = 0.0
+    refused: float = 0.0
+    purged: float = 0.0
+    #: Chance that a worker's target fails, hangs or takes long.
+    slow_runs: float = 0.1
+    #: A silence of about a day in the middle, with few fires around it.
+    silence_ms: int = 0
+    #: Once every call is answered well, no fire may be later than the fail-over bound.
+    is_calm: bool = False
+
+    @property
+    def grace_ms(self) -> int:
+        """How late a slot may be when a change of its job overtakes it, so that it need not be fired at all."""
+        if self.is_calm:
+            return 12 * SECOND
+        late_ms = 15 * SECOND + 2 * max(self.skew_ms, self.node_skew_ms)
+        return late_ms + 120 * SECOND * (self.outages or self.partitions or self.pauses or self.brake) + 30 * SECOND
+
+
+def profile_of(random: Random) -> Profile:
+    """One of a few families, each with its own dice."""
+    kind = random.random()
+    if kind < 0.15:
+        return _one_failure(random)
+    if kind < 0.30:
+        return _wild_api(random)
+    if kind < 0.42:
+        return _lost_answers(random)
+    if kind < 0.60:
+        return _silence(random)
+    return _storm(random)
+
+
+def _one_failure(random: Random) -> Profile:
+    """Healthy stores and clocks, and one failure at a time: I6 holds to the second."""
+    return Profile(
+        duration_ms=random.randint(60, 140) * SECOND,
+        nodes=random.randint(2, 4),
+        jobs=random.randint(3, 8),
+        slow=random.choice([0.0, 0.05]),
+        trouble_ms=35 * SECOND,
+        kills=True,
+        pauses=random.random() < 0.5,
+        resizes=random.random() < 0.5,
+        duplicated=0.05,
+        slow_runs=0.2,
+        is_calm=True,
+    )
+
+
+def _wild_api(random: Random) -> Profile:
+    """The fleet is well, while API hosts have bad clocks and commit late."""
+    return Profile(
+        duration_ms=random.randint(60, 150) * SECOND,
+        nodes=random.randint(1, 3),
+        jobs=random.randint(4, 10),
+        api_rate=0.4,
+        slow=0.02,
+        skew_ms=45 * SECOND,
+        slow_commits=0.5,
+        is_calm=True,
+        silence_ms=random.choice([0, 0, 6 * 60 * SECOND, 2 * HOUR]),
+        duplicated=random.choice([0.0, 0.1]),
+    )
+
+
+def _lost_answers(random: Random) -> Profile:
+    """Nobody dies, but calls are answered wrongly, late or not at all."""
+    return Profile(
+        duration_ms=random.randint(60, 120) * SECOND,
+        nodes=random.randint(1, 3),
+        jobs=random.randint(4, 8),
+        api_rate=0.3,
+        slow=0.1,
+        faulty=random.choice([0.02, 0.05, 0.1]),
+        duplicated=0.1,
+        delayed=0.1,
+        unsent=random.choice([0.0, 0.1, 0.3]),
+        refused=random.choice([0.0, 0.02]),
+    )
+
+
+def _silence(random: Random) -> Profile:
+    """A burst, then nothing for hours, then a burst: owners live long, and watermarks grow old."""
+    return Profile(
+        duration_ms=random.randint(40, 100) * SECOND,
+        nodes=random.randint(1, 3),
+        jobs=random.randint(4, 8),
+        slow=0.05,
+        faulty=random.choice([0.0, 0.03]),
+        trouble_ms=random.choice([0, 15 * SECOND, 30 * SECOND]),
+        kills=True,
+        pauses=True,
+        partitions=random.random() < 0.5,
+        outages=random.random() < 0.3,
+        skew_ms=random.choice([0, 45 * SECOND]),
+        node_skew_ms=random.choice([0, 0, 45 * SECOND]),
+        duplicated=0.2,
+        delayed=0.2,
+        longest_delay_ms=random.choice([20 * SECOND, 30 * HOUR]),
+        unsent=random.choice([0.0, 0.1]),
+        slow_commits=random.choice([0.0, 0.3]),
+        silence_ms=random.choice([HOUR, 7 * HOUR, DAY]),
+    )
+
+
+def _storm(random: Random) -> Profile:
+    """Everything at once."""
+    skew_ms = random.choice([0, 2 * SECOND, 45 * SECOND])
+    return Profile(
+        duration_ms=random.randint(60, 160) * SECOND,
+        nodes=random.randint(2, 4),
+        workers=random.randint(1, 3),
+        jobs=random.randint(3, 9),
+        api_rate=random.choice([0.1, 0.3, 0.6]),
+        slow=random.choice([0.02, 0.1, 0.2]),
+        faulty=random.choice([0.0, 0.02, 0.05, 0.15]),
+        trouble_ms=random.choice([5, 10, 20]) * SECOND,
+        kills=random.random() < 0.8,
+        pauses=random.random() < 0.8,
+        partitions=random.random() < 0.5,
+        outages=random.random() < 0.4,
+        brake=random.random() < 0.15,
+        resizes=random.random() < 0.5,
+        skew_ms=skew_ms,
+        node_skew_ms=random.choice([0, skew_ms]),
+        clock_steps=random.random() < 0.5,
+        slow_commits=random.choice([0.0, 0.2, 0.5]),
+        duplicated=random.choice([0.0, 0.1, 0.3]),
+        delayed=random.choice([0.0, 0.1, 0.3]),
+        unsent=random.choice([0.0, 0.1, 0.4]),
+        refused=random.choice([0.0, 0.0, 0.03]),
+        purged=random.choice([0.0, 0.0, 0.01]),
+        slow_runs=random.choice([0.05, 0.3]),
+    )

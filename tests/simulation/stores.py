@@ -1,0 +1,131 @@
+"""The memory adapters, with the ledger looking over their shoulder."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from shared.adapters.memory import MemoryEntryStore, MemoryFleetStore, MemoryJobStore, MemoryTables
+from shared.domain.fleet import Lease, Node
+from shared.domain.instants import Instant
+from shared.domain.job import Job
+from shared.domain.keys import EntryKey
+from shared.domain.run import Run
+from shared.ports import JobWrite, WriteOutcome, Written
+from shared.ports.fleet_store import BeatAnswer
+from tests.simulation.engine import Engine
+from tests.simulation.ledger import Ledger
+
+
+@dataclass(slots=True)
+class RecordedTables(MemoryTables):
+    ledger: Ledger | None = None
+
+    def put_run(self, run: Run, alive_at: Instant | None) -> None:
+        old = self.runs.get(run.key)
+        MemoryTables.put_run(self, run, alive_at)
+        if self.ledger is not None:
+            self.ledger.row_written(old, run)
+
+
+class RecordedJobStore(MemoryJobStore):
+    def __init__(self, tables: MemoryTables, ledger: Ledger, engine: Engine) -> None:
+        super().__init__(tables)
+        self._ledger = ledger
+        self._engine = engine
+
+    def get_many(self, job_keys: Collection[str]) -> dict[str, Job]:
+        task = self._engine.current
+        if task is not None:
+            for key in job_keys:
+                self._ledger.reads[task.host.name, key].append(self._engine.now)
+        return super().get_many(job_keys)
+
+    def write(self, change: JobWrite) -> WriteOutcome:
+        before = self._tables.jobs.get(change.job.job_key)
+        outcome = super().write(change)
+        if outcome == Written() and self._tables.jobs.get(change.job.job_key) is not before:
+            self._ledger.job_written(change.job)
+            entry = change.put_entry
+            if entry is not None:
+                self._ledger.check_settled(entry, entry.next_at, "a new entry")
+        return outcome
+
+
+class RecordedEntryStore(MemoryEntryStore):
+    def __init__(self, tables: MemoryTables, ledger: Ledger, *, page_size: int) -> None:
+        super().__init__(tables, page_size=page_size)
+        self._ledger = ledger
+
+    def delete(self, keys: Collection[EntryKey]) -> None:
+        for key in keys:
+            entry = self._tables.entries.get(key.shard, {}).get(key.entry_id)
+            job = None if entry is None else self._tables.jobs.get(entry.job_key)
+            if entry is None or job is None or job.generation != entry.generation:
+                continue
+            if entry.is_single and entry.slot is not None:
+                if not self._ledger.is_settled(entry.job_key, entry.slot, entry.generation):
+                    self._ledger.violate("I5", f"{entry.entry_id} is deleted unsettled")
+            elif not entry.is_tombstone:
+                self._check_deleted(entry.job_key, entry.generation)
+        super().delete(keys)
+
+    def _check_deleted(self, job_key: str, number: int) -> None:
+        generation = self._ledger.generation_of(job_key, number)
+        if generation is None:
+            return
+        while (fire := generation.fire(generation.settled)) is not None:
+            if not self._ledger.is_settled(job_key, fire.slot, number):
+                self._ledger.violate("I5", f"{job_key}#{number} is deleted with slot {fire.slot} unsettled")
+                return
+            generation.settled += 1
+
+    def move(self, key: EntryKey, next_at: Instant) -> bool:
+        is_moved = super().move(key, next_at)
+        self._check(key, "a move")
+        return is_moved
+
+    def clear_fresh(self, keys: Collection[EntryKey]) -> None:
+        super().clear_fresh(keys)
+        for key in keys:
+            self._check(key, "clearing fresh")
+
+    def _check(self, key: EntryKey, why: str) -> None:
+        entry = self._tables.entries.get(key.shard, {}).get(key.entry_id)
+        if entry is not None and not entry.fresh:
+            watermark = self._tables.leases.get(key.shard, Lease(key.shard)).watermark
+            self._ledger.check_settled(entry, max(watermark + 1, entry.next_at), why)
+
+
+class RecordedFleetStore(MemoryFleetStore):
+    def __init__(self, tables: MemoryTables, ledger: Ledger) -> None:
+        super().__init__(tables)
+        self._ledger = ledger
+
+    def beat(self, node: Node) -> BeatAnswer:
+        self._ledger.beats[node.node_id] = self._ledger.now()
+        return super().beat(node)
+
+    def take(self, seen: Lease, *, owner: str) -> Lease | None:
+        before = self._lease(seen.shard)
+        lease = super().take(seen, owner=owner)
+        after = self._lease(seen.shard)
+        if after.watermark < before.watermark:
+            self._ledger.violate("I5", f"shard {seen.shard}: a take lowers W to {after.watermark}")
+        if after != before and after.epoch <= before.epoch:
+            self._ledger.violate("I5", f"shard {seen.shard} changes owner and keeps epoch {before.epoch}")
+        return lease
+
+    def checkpoint(self, lease: Lease) -> bool:
+        before = self._lease(lease.shard)
+        is_held = super().checkpoint(lease)
+        after = self._lease(lease.shard)
+        if after.watermark < before.watermark:
+            self._ledger.violate("I5", f"shard {lease.shard}: W falls to {after.watermark}")
+        if after.watermark != before.watermark:
+            if (before.owner, before.epoch) != (lease.owner, lease.epoch):
+                self._ledger.violate("I5", f"shard {lease.shard}: {lease.owner} writes W in epoch {before.epoch}")
+            for entry in self._tables.entries.get(lease.shard, {}).values():
+                if not entry.fresh:
+                    self._ledger.check_settled(entry, max(after.watermark + 1, entry.next_at), "W")
+        return is_held

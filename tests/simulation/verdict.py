@@ -1,0 +1,128 @@
+"""What must hold once the world has healed and settled, over the whole history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from shared.domain.instants import SECOND, Instant
+from shared.domain.job import JobState
+from tests.simulation.ledger import Fire, Generation, Violation
+from tests.simulation.nodes import SHARDS
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+#: A message still in the queue is a duplicate; its slot is looked up, not the message.
+_LATE_MS = 8 * SECOND
+#: An entry is met by the sweep that follows its commit.
+_SWEEP_MS = 2 * SECOND
+
+
+def problems_at_the_end(world: World, owed_until: int) -> list[Violation]:
+    """What is not settled (yet): I1, runs without an end, shards without an owner, entries without a job."""
+    return [*_lost(world, owed_until), *_unfinished(world, owed_until), *_ownerless(world), *_orphans(world)]
+
+
+def promises_broken(world: World) -> list[Violation]:
+    """What can be judged only at the end, and cannot heal."""
+    return [*_stale(world), *_late(world), *_attempts(world)]
+
+
+def owed(world: World, owed_until: int) -> Iterator[tuple[Generation, Fire]]:
+    """Every slot that must have fired, or been recorded, by then: those of a generation that held long enough."""
+    for generations in world.ledger.generations.values():
+        for generation in generations:
+            if generation.job.state is not JobState.ACTIVE:
+                continue
+            ended_at = generation.ended_at
+            until = owed_until if ended_at is None else min(owed_until, ended_at - world.profile.grace_ms)
+            if generation.committed_at > until:
+                continue
+            index = 0
+            while (fire := generation.fire(index)) is not None and fire.due <= until:
+                yield generation, fire
+                index += 1
+
+
+def _lost(world: World, owed_until: int) -> Iterator[Violation]:
+    ledger = world.ledger
+    for generation, fire in owed(world, owed_until):
+        job = generation.job
+        if (job.job_key, fire.slot) in ledger.purged_slots:
+            continue
+        if not ledger.is_recorded(job.job_key, fire.slot, job.generation):
+            is_sent = ledger.accepted.get((job.job_key, fire.slot), 0) >= job.generation
+            detail = f"{job.job_key}#{job.generation} slot {fire.slot}, due {fire.due}: " + (
+                "sent, but there is no row" if is_sent else "never sent"
+            )
+            yield Violation("I1", world.engine.now, detail)
+
+
+def _unfinished(world: World, owed_until: int) -> Iterator[Violation]:
+    for (job_key, slot), run in world.ledger.rows.items():
+        if run.status.is_alive and run.fire_at <= owed_until - 10 * SECOND:
+            yield Violation("I1", world.engine.now, f"{job_key} slot {slot} is {run.status} for ever, token {run.token}")
+    for job_key, slot in world.ledger.accepted:
+        is_purged = (job_key, slot) in world.ledger.purged_slots
+        if (job_key, slot) not in world.ledger.rows and not is_purged and slot <= owed_until - 10 * SECOND:
+            yield Violation("I1", world.engine.now, f"{job_key} slot {slot} was sent and left no row")
+    for key, last in world.ledger.rows.items():
+        # Not the ledger but the table: a row that somebody removed before its time.
+        is_kept = last.expires_at is None or last.expires_at > world.engine.now
+        if last.key not in world.tables.runs and is_kept:
+            yield Violation("I1", world.engine.now, f"the row of {key} is gone")
+
+
+def _ownerless(world: World) -> Iterator[Violation]:
+    owners = {each.host.name: each.owned for each in world.live_nodes}
+    for shard in range(SHARDS):
+        lease = world.tables.leases.get(shard)
+        if lease is None or shard not in owners.get(lease.owner or "", ()):
+            yield Violation("I6", world.engine.now, f"shard {shard} has no owner: {lease}")
+
+
+def _orphans(world: World) -> Iterator[Violation]:
+    for entries in world.tables.entries.values():
+        for entry in entries.values():
+            job = world.tables.jobs.get(entry.job_key)
+            if job is not None and job.generation != entry.generation:
+                yield Violation("orphan", world.engine.now, f"{entry.entry_id} outlives its generation")
+
+
+def _stale(world: World) -> Iterator[Violation]:
+    """An owner hears of a change: it does not go on with what was before. An entry waits under the API's own time."""
+    grace_ms = world.profile.grace_ms + world.profile.skew_ms + 10 * SECOND
+    for at, dispatch in world.ledger.sent:
+        generation = world.ledger.generation_of(dispatch.job_key, dispatch.generation)
+        if generation is None or generation.ended_at is None:
+            continue
+        if at - generation.ended_at > grace_ms:
+            late_ms = at - generation.ended_at
+            detail = f"{dispatch.job_key}#{dispatch.generation} slot {dispatch.slot} sent {late_ms} ms after its end"
+            yield Violation("stale", at, detail)
+
+
+def _late(world: World) -> Iterator[Violation]:
+    """I6: in a calm world no fire is later than a fail-over takes."""
+    if not world.profile.is_calm:
+        return
+    for generation, fire in owed(world, world.engine.now - 30 * SECOND):
+        accepted_at = world.ledger.accepted_at.get((generation.job.job_key, fire.slot))
+        visible_at = max(int(fire.due), generation.committed_at + _SWEEP_MS)
+        if accepted_at is not None and accepted_at - visible_at > _LATE_MS:
+            late_ms = accepted_at - visible_at
+            yield Violation("I6", accepted_at, f"{generation.job.job_key} slot {fire.slot} sent {late_ms} ms late")
+
+
+def _attempts(world: World) -> Iterator[Violation]:
+    """Where no worker dies, sleeps or is cut off, nothing is attempted twice."""
+    profile = world.profile
+    if profile.trouble_ms:
+        return
+    for (job_key, slot), run in world.ledger.rows.items():
+        if run.attempt > 1:
+            yield Violation("attempt", world.engine.now, f"{job_key} slot {slot} took {run.attempt} attempts")
+
+
+__all__ = ["Instant", "owed", "problems_at_the_end", "promises_broken"]

@@ -1,0 +1,159 @@
+"""A world of nodes, workers and callers on memory adapters, driven by one seed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from functions.worker.settings import WorkerSettings
+from shared.domain.instants import SECOND, Instant, to_rfc3339
+from shared.domain.timing import Timing
+from shared.schema import LANES
+from tests.simulation.callers import ApiCall, Schedules
+from tests.simulation.engine import Engine
+from tests.simulation.hosts import Host, TrueClock
+from tests.simulation.lanes import SimulatedLane
+from tests.simulation.ledger import Ledger, Violation
+from tests.simulation.network import Network
+from tests.simulation.nodes import NodeProcess
+from tests.simulation.profile import Profile, profile_of
+from tests.simulation.stores import RecordedEntryStore, RecordedFleetStore, RecordedJobStore, RecordedTables
+from tests.simulation.workers import WorkerProcess
+from shared.adapters.memory import MemoryRunStore
+
+#: 2026-11-27T00:00:00Z, and a bit, so that minutes do not begin with the world.
+START = 1_795_737_600_000 + 31_417
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    seed: int
+    profile: Profile
+    violations: list[Violation]
+    trace: list[str]
+    runs: int
+    simulated_ms: int
+
+
+class World:
+    def __init__(self, seed: int, *, is_traced: bool = False) -> None:
+        self.random = Random(f"carillon-{seed}")
+        self.profile = profile_of(self.random)
+        self.engine = Engine(Random(self.random.random()), START)
+        self.trace: list[str] | None = [] if is_traced else None
+        self.ledger = Ledger(lambda: self.engine.now)
+        clock = TrueClock(self.engine)
+        self.tables = RecordedTables(clock=clock, ledger=self.ledger)
+        self.jobs = RecordedJobStore(self.tables, self.ledger, self.engine)
+        self.entries = RecordedEntryStore(self.tables, self.ledger, page_size=self.random.choice([1, 3, 50]))
+        self.runs = MemoryRunStore(self.tables)
+        self.fleet = RecordedFleetStore(self.tables, self.ledger)
+        self.lanes = {
+            name: SimulatedLane(clock, Random(self.random.random()), self.profile, self.ledger) for name in LANES
+        }
+        note = self.note if is_traced else None
+        self.network = Network(self.engine, Random(self.random.random()), self.profile, note)
+        self.timing = Timing()
+        self.worker_settings = WorkerSettings()
+        ends_at = START + self.profile.duration_ms // 2 if self.profile.silence_ms else None
+        self.schedules = Schedules(self.random, ends_at=ends_at)
+        self.nodes: list[NodeProcess] = []
+        self.workers: list[WorkerProcess] = []
+        #: API calls under way.
+        self.calls: set[str] = set()
+        self._api_offsets = [self.skew(self.profile.skew_ms) for _ in range(3)]
+        self._named = 0
+
+    def note(self, who: str, what: str, args: tuple[Any, ...], answer: object) -> None:
+        if self.trace is not None:
+            shown = ", ".join(_short(each) for each in args)
+            moment = to_rfc3339(Instant(self.engine.now))[11:23]
+            self.trace.append(f"{moment}  {who:<10} {what}({shown})" + ("" if answer is None else f" -> {_short(answer)}"))
+
+    # Hosts -----------------------------------------------------------------------------------------------------------
+
+    def skew(self, bound_ms: int) -> int:
+        """Often none, sometimes the worst."""
+        return self.random.choice([0, self.random.randint(-bound_ms, bound_ms), -bound_ms, bound_ms])
+
+    def start_node(self) -> NodeProcess:
+        process = NodeProcess(self, self._host("node", self.skew(self.profile.node_skew_ms)))
+        self.nodes.append(process)
+        return process
+
+    def start_worker(self) -> WorkerProcess:
+        process = WorkerProcess(self, self._host("worker", self.skew(self.profile.skew_ms)))
+        self.workers.append(process)
+        return process
+
+    def call(self, operation: str, job_id: str) -> None:
+        host = self._host("api", self.random.choice(self._api_offsets))
+        self.calls.add(host.name)
+        ApiCall(self, host, operation, job_id)
+
+    def _host(self, kind: str, offset_ms: int) -> Host:
+        self._named += 1
+        host = Host(f"{kind}-{self._named}", self.engine, offset_ms)
+        self.note(host.name, "starts", (f"clock {offset_ms:+} ms",), None)
+        return host
+
+    @property
+    def live_nodes(self) -> list[NodeProcess]:
+        return [each for each in self.nodes if each.host.is_alive]
+
+    @property
+    def live_workers(self) -> list[WorkerProcess]:
+        return [each for each in self.workers if each.host.is_alive]
+
+    # Healing ---------------------------------------------------------------------------------------------------------
+
+    def reconnect(self) -> None:
+        """Whoever is paused goes on, and everybody reaches everything."""
+        self.network.out.clear()
+        self.tables.is_firing = True
+        for process in [*self.live_nodes, *self.live_workers]:
+            process.host.cut.clear()
+            process.host.strike = None
+            process.host.resume()
+
+    def heal(self) -> None:
+        """No fault happens from now on, clocks are right, and enough hosts live."""
+        self.reconnect()
+        self.network.heal()
+        for lane in self.lanes.values():
+            lane.heal()
+        for process in [*self.live_nodes, *self.live_workers]:
+            process.host.offset_ms = 0
+        while len(self.live_nodes) < 2:
+            self.start_node()
+        while len(self.live_workers) < 2:
+            self.start_worker()
+
+    def wake_all(self) -> None:
+        """After a warp: whoever waits looks at the clock."""
+        for process in [*self.live_nodes, *self.live_workers]:
+            for task in process.host.tasks:
+                self.engine.wake(task)
+
+
+@contextmanager
+def silent_logs() -> Iterator[None]:
+    """The real code logs what a simulation does thousands of times."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 600 else text[:600] + "..."
+
+
+__all__ = ["SECOND", "START", "Result", "World", "silent_logs"]
