@@ -54,8 +54,8 @@ class TimingWheel:
         depth = self._depth_for(due_ms)
         level = self._levels[depth]
         level.add(key, due_ms)
-        if depth >= _COARSE and due_ms - level.width_ms < self._coarse_ms:
-            self._coarse_ms = due_ms - due_ms % level.width_ms
+        if depth >= _COARSE and (start_ms := due_ms - due_ms % level.width_ms) < self._coarse_ms:
+            self._coarse_ms = start_ms
 
     def cancel(self, key: str) -> bool:
         """Whether there was such a timer; there is none now."""

@@ -67,6 +67,11 @@ class WheelBesideADict(RuleBasedStateMachine):
             raise AssertionError("the wheel makes no progress")
         assert all(due_ms > self.now_ms for due_ms in self.model.values())
 
+    @rule(distance_ms=st.integers(-11, 11), limit=st.integers(1, 8))
+    def come_to_the_first_timer(self, distance_ms: int, limit: int) -> None:
+        if self.model:
+            self.expire_all(min(self.model.values()) + distance_ms - self.now_ms, limit)
+
     @rule()
     def sleep_until_the_hint(self) -> None:
         hint_ms = self.wheel.next_due(self.now_ms)
@@ -94,6 +99,8 @@ class WheelBesideADict(RuleBasedStateMachine):
                 key for row in self.wheel._levels for more in row._filled.values() for one in more for key in one
             ]
             assert sorted(places) == sorted(self.model)
+            assert all(row._first <= min(row._buckets, default=level.NEVER) for row in self.wheel._levels)
+            assert all(self.wheel._coarse_ms <= row.first_ms() for row in self.wheel._levels[2:])
             assert all(bucket for row in self.wheel._levels for bucket in row._buckets.values())
             assert all(all(more) and more for row in self.wheel._levels for more in row._filled.values())
 

@@ -81,6 +81,14 @@ def test_a_timer_in_the_past_comes_out_at_once_and_before_the_others(wheel: Timi
     assert keys(drain(wheel, START_MS)) == ["700 h ago", "3 h ago", "2 h ago", "1 h ago", "now"]
 
 
+def test_a_timer_in_a_wide_bucket_does_not_hide_one_in_a_narrower_bucket_before_it() -> None:
+    wheel = TimingWheel(start_ms=0, bits=2)
+    wheel.schedule("narrow", 130)
+    wheel.schedule("wide", 700)
+
+    assert drain(wheel, 130) == [("narrow", 130)]
+
+
 def test_ticks_come_out_in_order(wheel: TimingWheel) -> None:
     for number in range(5_000):
         wheel.schedule(f"{number}", START_MS + number * 7_919 % 5_000 * 37)
