@@ -35,7 +35,7 @@ def test_good_input_is_accepted(client: Client) -> None:
     ("change", "status", "pointer"),
     [
         ({"colour": "blue"}, 400, "#/colour"),
-        ({"schedule": {"in": "PT1H", "every": "PT1H"}}, 400, "#/schedule"),
+        ({"schedule": {"in": "PT1H", "every": "PT1H"}}, 400, "#/schedule/every"),
         ({"schedule": {}}, 400, "#/schedule"),
         ({"schedule": {"at": "2020-01-01T00:00:00Z"}}, 400, "#/schedule/at"),
         ({"schedule": {"cron": "0 0 30 2 *"}}, 400, "#/schedule/cron"),
