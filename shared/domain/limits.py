@@ -8,6 +8,8 @@ from shared.domain.instants import DAY, HOUR, SECOND
 from shared.domain.timing import ACCEPTED_PAST_MS
 
 JOB_ID = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+#: Whoever jobs belong to. It is a part of keys, of index partitions and of a queue's message groups.
+OWNER_ID = re.compile(r"[A-Za-z0-9_.:@|+=-]{1,64}", re.ASCII)
 #: Of any run_id that Carillon makes, so that nothing else is looked up.
 RUN_ID = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
 MAX_NAME_LENGTH = 200
@@ -19,6 +21,13 @@ MAX_TAG_VALUE_LENGTH = 200
 MAX_PAYLOAD_BYTES = 128 * 1024
 #: Of a whole request body: a payload with generous room for the rest.
 MAX_BODY_BYTES = 192 * 1024
+#: Of the body of a batch. A Lambda takes 6 MB, and quotation marks take two characters in its event.
+MAX_BATCH_BODY_BYTES = 4 * 1024 * 1024
+MAX_BATCH = 100
+#: Jobs that one call on a group or tag changes before it hands over to the next page.
+MAX_BULK = 100
+#: Slots that one backfill may plan.
+MAX_BACKFILL = 100
 MAX_URL_LENGTH = 2048
 #: Of an HTTP target: how many, and names and values together.
 MAX_HEADERS = 50
@@ -44,9 +53,22 @@ MAX_ATTEMPTS = 100
 MAX_RETRY_AGE_MS = 7 * DAY
 MAX_KEEP_AFTER_COMPLETION_MS = 366 * DAY
 
+#: Of one caller, averaged over REQUEST_WINDOW_MS; a burst may use a window's requests at once.
+REQUESTS_PER_SECOND = 500
+REQUEST_WINDOW_MS = 10 * SECOND
+#: Of one owner, ended ones that are still kept included. Counted from an index, so roughly.
+MAX_JOBS_OF_OWNER = 1_000_000
+#: Live keys of one owner: two for each of its programs, while one is rotated.
+MAX_KEYS_OF_OWNER = 50
+
 DEFAULT_PAGE = 50
 MAX_PAGE = 200
 MAX_PREVIEW = 100
+
+#: Of one owner, and together in one row.
+MAX_GRANTS = 100
+#: One that receivers know, and one that takes its place.
+MAX_SIGNING_KEYS = 2
 
 #: Of what a run stores of its output and of its error.
 MAX_OUTPUT_BYTES = 4 * 1024

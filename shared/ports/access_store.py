@@ -3,12 +3,16 @@ from __future__ import annotations
 from typing import Protocol
 
 from shared.domain.access import ApiKey, Receipt
+from shared.domain.grants import Grant
 from shared.domain.instants import Instant
 from shared.domain.pages import Page
+from shared.domain.signing import SigningKey
 
 
 class AccessStore(Protocol):
-    """Table `access`: API keys, and the receipts of Idempotency-Keys (written by `JobStore.write`)."""
+    """Table `access`: API keys, the receipts of Idempotency-Keys (written by `JobStore.write`), and of each owner the
+    grants and the keys that sign webhooks.
+    """
 
     def key(self, key_id: str) -> ApiKey | None:
         """Strongly consistent, so that a revoked key is refused at once by whoever has not cached it."""
@@ -26,6 +30,37 @@ class AccessStore(Protocol):
         """The owner's keys, in no particular order."""
         ...
 
+    def lease_requests(self, caller: str, *, window: Instant, count: int, limit: int, expires_at: Instant) -> bool:
+        """Take `count` of the `limit` requests that a caller may make in the window that starts at `window`.
+
+        False, and nothing taken, when fewer are left. After a lost answer they may be taken twice.
+        """
+        ...
+
     def receipt(self, owner_id: str, idempotency_key: str) -> Receipt | None:
         """Strongly consistent. One past its `expires_at` counts as none."""
+        ...
+
+    def grants(self, owner_id: str) -> tuple[Grant, ...]:
+        """All of the owner's, oldest first. Strongly consistent."""
+        ...
+
+    def put_grant(self, grant: Grant) -> bool:
+        """Store a new grant; False, and nothing written, when its id is taken or the owner has MAX_GRANTS."""
+        ...
+
+    def delete_grant(self, owner_id: str, grant_id: str) -> bool:
+        """False when there is no such grant."""
+        ...
+
+    def signing_keys(self, owner_id: str) -> tuple[SigningKey, ...]:
+        """All of the owner's, oldest first. Strongly consistent."""
+        ...
+
+    def put_signing_key(self, key: SigningKey) -> bool:
+        """Store a new key; False, and nothing written, when its id is taken or the owner has MAX_SIGNING_KEYS."""
+        ...
+
+    def delete_signing_key(self, owner_id: str, key_id: str) -> bool:
+        """False when there is no such key."""
         ...

@@ -7,12 +7,14 @@ from typing import Any
 
 from shared.domain.access import ApiKey, Receipt, Scope
 from shared.domain.entry import Entry
+from shared.domain.grants import Grant
 from shared.domain.instants import MINUTE, Instant
 from shared.domain.job import Job, next_generation
 from shared.domain.keys import run_id_of
 from shared.domain.message import Dispatch
 from shared.domain.run import Finish, Run, RunKind, RunStatus
 from shared.domain.schedules import Every
+from shared.domain.signing import SigningKey
 from shared.ports import JobWrite
 
 NOW = Instant(1_795_737_600_000)
@@ -109,6 +111,25 @@ def make_key(key_id: str = "a1", **changes: Any) -> ApiKey:
         scopes=frozenset({Scope.READ, Scope.WRITE}),
         created_at=NOW,
         created_by="root",
+    )
+    return replace(key, **changes)
+
+
+def make_grant(number: int = 1, **changes: Any) -> Grant:
+    grant = Grant(
+        owner_id="acme",
+        grant_id=f"grant-{number}",
+        target_type="aws",
+        resource=f"arn:aws:sqs:eu-central-1:123456789012:orders-{number}",
+        created_at=NOW,
+        created_by="key:root",
+    )
+    return replace(grant, **changes)
+
+
+def make_signing_key(number: int = 1, **changes: Any) -> SigningKey:
+    key = SigningKey(
+        owner_id="acme", key_id=f"key-{number}", secret=f"whsec_{number}", created_at=NOW, created_by="key:root"
     )
     return replace(key, **changes)
 

@@ -3,9 +3,15 @@
 key#<key_id>           an API key; never expired by TTL, so that a list still shows it
 keys#<owner>           the set of the owner's key ids, kept in one transaction with them
 idem#<owner>#<key>     a receipt
+rate#<caller>#<window> how many requests of a window are taken
+grant#<owner>          all grants of the owner, and a revision
+hook#<owner>           all keys that sign the owner's webhooks, and a revision
 """
 
 from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
 
 from shared.adapters.dynamodb.attributes import Row, read_text, text
 from shared.adapters.dynamodb.columns import (
@@ -17,6 +23,9 @@ from shared.adapters.dynamodb.columns import (
     write_columns,
 )
 from shared.domain.access import ApiKey, Receipt, Scope
+from shared.domain.instants import Instant
+from shared.domain.grants import Grant
+from shared.domain.signing import SigningKey
 
 PARTITION = "pk"
 TTL = "expires_at"
@@ -39,6 +48,7 @@ RECEIPT_COLUMNS = (
     text_column("job_id"),
     whole_column("generation"),
     whole_column("revision"),
+    text_column("run_id"),
     _EXPIRES_AT,
 )
 
@@ -53,6 +63,10 @@ def owner_key(owner_id: str) -> Row:
 
 def receipt_key(owner_id: str, idempotency_key: str) -> Row:
     return {PARTITION: text(f"idem#{owner_id}#{idempotency_key}")}
+
+
+def rate_key(caller: str, window: Instant) -> Row:
+    return {PARTITION: text(f"rate#{caller}#{window}")}
 
 
 def write_key(key: ApiKey) -> Row:
@@ -73,3 +87,24 @@ def write_receipt(receipt: Receipt) -> Row:
 def read_receipt(row: Row) -> Receipt:
     _, owner_id, idempotency_key = read_text(row[PARTITION]).split("#", 2)
     return Receipt(owner_id=owner_id, idempotency_key=idempotency_key, **read_columns(RECEIPT_COLUMNS, row))
+
+
+def grants_key(owner_id: str) -> Row:
+    return {PARTITION: text(f"grant#{owner_id}")}
+
+
+def signing_keys_key(owner_id: str) -> Row:
+    return {PARTITION: text(f"hook#{owner_id}")}
+
+
+def to_json(item: Grant | SigningKey) -> dict[str, Any]:
+    """As an item of the owner's list, whose key says the owner."""
+    return {name: value for name, value in asdict(item).items() if name != "owner_id" and value is not None}
+
+
+def grant_from_json(owner_id: str, stored: dict[str, Any]) -> Grant:
+    return Grant(owner_id=owner_id, **stored)
+
+
+def signing_key_from_json(owner_id: str, stored: dict[str, Any]) -> SigningKey:
+    return SigningKey(owner_id=owner_id, **stored)

@@ -8,10 +8,15 @@ from shared.adapters.cursors import decode_cursor, encode_cursor, foreign_cursor
 from shared.adapters.dynamodb import access_rows, conditions
 from shared.adapters.dynamodb.attributes import Row, whole
 from shared.adapters.dynamodb.batches import Batches
+from shared.adapters.dynamodb.columns import seconds_until
+from shared.adapters.dynamodb.owner_lists import OwnerLists
 from shared.config import TableNames
 from shared.domain.access import ApiKey, Receipt
+from shared.domain.grants import Grant
 from shared.domain.instants import Instant
+from shared.domain.limits import MAX_GRANTS, MAX_SIGNING_KEYS
 from shared.domain.pages import Page
+from shared.domain.signing import SigningKey
 from shared.ports.clock import Clock, Randomness
 
 if TYPE_CHECKING:
@@ -34,6 +39,7 @@ class DynamoAccessStore:
         self._clock = clock
         self._calls = Calls(clock, randomness, patience)
         self._batches = Batches(client, self._calls)
+        self._lists = OwnerLists(client, tables.access, self._calls)
 
     def _row(self, operation: str, key: Row) -> Row | None:
         answer = self._calls.repeat(
@@ -99,7 +105,53 @@ class DynamoAccessStore:
         found = sorted(map(access_rows.read_key, rows), key=lambda key: key.key_id)
         return Page(tuple(found), encode_cursor(_LIST, owner_id, page[-1]) if len(left) > limit else None)
 
+    def lease_requests(self, caller: str, *, window: Instant, count: int, limit: int, expires_at: Instant) -> bool:
+        values = {
+            ":count": whole(count),
+            ":most": whole(limit - count),
+            ":expires_at": seconds_until(expires_at),
+        }
+        try:
+            self._calls.repeat(
+                "access.lease_requests",
+                lambda: self._client.update_item(
+                    TableName=self._table,
+                    Key=access_rows.rate_key(caller, window),
+                    UpdateExpression=conditions.LEASE_REQUESTS,
+                    ConditionExpression=conditions.LEASE_IS_LEFT,
+                    ExpressionAttributeNames=conditions.names(conditions.LEASE_REQUESTS, conditions.LEASE_IS_LEFT),
+                    ExpressionAttributeValues=values,
+                ),
+            )
+        except ConditionFailed:
+            return False
+        return True
+
     def receipt(self, owner_id: str, idempotency_key: str) -> Receipt | None:
         row = self._row("access.receipt", access_rows.receipt_key(owner_id, idempotency_key))
         receipt = None if row is None else access_rows.read_receipt(row)
         return None if receipt is None or self._clock.now() >= receipt.expires_at else receipt
+
+    def grants(self, owner_id: str) -> tuple[Grant, ...]:
+        stored = self._lists.read("access.grants", access_rows.grants_key(owner_id))
+        return tuple(access_rows.grant_from_json(owner_id, each) for each in stored)
+
+    def put_grant(self, grant: Grant) -> bool:
+        key = access_rows.grants_key(grant.owner_id)
+        item = access_rows.to_json(grant)
+        return self._lists.put("access.put_grant", key, item, identity="grant_id", limit=MAX_GRANTS)
+
+    def delete_grant(self, owner_id: str, grant_id: str) -> bool:
+        return self._lists.delete("access.delete_grant", access_rows.grants_key(owner_id), grant_id=grant_id)
+
+    def signing_keys(self, owner_id: str) -> tuple[SigningKey, ...]:
+        stored = self._lists.read("access.signing_keys", access_rows.signing_keys_key(owner_id))
+        return tuple(access_rows.signing_key_from_json(owner_id, each) for each in stored)
+
+    def put_signing_key(self, key: SigningKey) -> bool:
+        row_key = access_rows.signing_keys_key(key.owner_id)
+        item = access_rows.to_json(key)
+        return self._lists.put("access.put_signing_key", row_key, item, identity="key_id", limit=MAX_SIGNING_KEYS)
+
+    def delete_signing_key(self, owner_id: str, key_id: str) -> bool:
+        return self._lists.delete("access.delete_signing_key", access_rows.signing_keys_key(owner_id), key_id=key_id)

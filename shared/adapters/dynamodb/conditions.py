@@ -28,7 +28,11 @@ RECEIPT_IS_FREE = "attribute_not_exists(#pk) OR #expires_at_ms <= :now"
 KEY_IS_NEW = "attribute_not_exists(#pk)"
 KEY_EXISTS = "attribute_exists(#pk)"
 ADD_KEY_ID = "ADD #key_ids :key_ids"
+LEASE_IS_LEFT = "attribute_not_exists(#leased) OR #leased <= :most"
+LEASE_REQUESTS = "ADD #leased :count SET #expires_at = :expires_at"
 REVOKE_KEY = "SET #revoked_at = if_not_exists(#revoked_at, :at)"
+LIST_IS_NEW = "attribute_not_exists(#pk)"
+LIST_IS_AS_READ = "#revision = :read_revision"
 
 # job_schedules ------------------------------------------------------------------------------------------------------
 

@@ -5,8 +5,11 @@ from dataclasses import replace
 from shared.adapters.cursors import decode_cursor, encode_cursor, foreign_cursor
 from shared.adapters.memory.tables import MemoryTables
 from shared.domain.access import ApiKey, Receipt
+from shared.domain.grants import Grant
 from shared.domain.instants import Instant
+from shared.domain.limits import MAX_GRANTS, MAX_SIGNING_KEYS
 from shared.domain.pages import Page
+from shared.domain.signing import SigningKey
 
 _LIST = "keys"
 
@@ -42,9 +45,60 @@ class MemoryAccessStore:
             page = tuple(self._tables.keys[key_id] for key_id in left[:limit])
         return Page(page, encode_cursor(_LIST, owner_id, page[-1].key_id) if len(left) > limit else None)
 
+    def lease_requests(self, caller: str, *, window: Instant, count: int, limit: int, expires_at: Instant) -> bool:
+        del expires_at
+        with self._tables.lock:
+            taken = self._tables.request_leases.get((caller, window), 0) + count
+            if taken > limit:
+                return False
+            self._tables.request_leases[caller, window] = taken
+            return True
+
     def receipt(self, owner_id: str, idempotency_key: str) -> Receipt | None:
         with self._tables.lock:
             receipt = self._tables.receipts.get((owner_id, idempotency_key))
             clock = self._tables.clock
             has_expired = receipt is not None and clock is not None and clock.now() >= receipt.expires_at
             return None if has_expired else receipt
+
+    def grants(self, owner_id: str) -> tuple[Grant, ...]:
+        with self._tables.lock:
+            return self._tables.grants.get(owner_id, ())
+
+    def put_grant(self, grant: Grant) -> bool:
+        with self._tables.lock:
+            grants = self.grants(grant.owner_id)
+            if grant in grants:
+                return True
+            if len(grants) >= MAX_GRANTS or any(each.grant_id == grant.grant_id for each in grants):
+                return False
+            self._tables.grants[grant.owner_id] = (*grants, grant)
+            return True
+
+    def delete_grant(self, owner_id: str, grant_id: str) -> bool:
+        with self._tables.lock:
+            grants = self.grants(owner_id)
+            left = tuple(each for each in grants if each.grant_id != grant_id)
+            self._tables.grants[owner_id] = left
+            return left != grants
+
+    def signing_keys(self, owner_id: str) -> tuple[SigningKey, ...]:
+        with self._tables.lock:
+            return self._tables.signing_keys.get(owner_id, ())
+
+    def put_signing_key(self, key: SigningKey) -> bool:
+        with self._tables.lock:
+            keys = self.signing_keys(key.owner_id)
+            if key in keys:
+                return True
+            if len(keys) >= MAX_SIGNING_KEYS or any(each.key_id == key.key_id for each in keys):
+                return False
+            self._tables.signing_keys[key.owner_id] = (*keys, key)
+            return True
+
+    def delete_signing_key(self, owner_id: str, key_id: str) -> bool:
+        with self._tables.lock:
+            keys = self.signing_keys(owner_id)
+            left = tuple(each for each in keys if each.key_id != key_id)
+            self._tables.signing_keys[owner_id] = left
+            return left != keys

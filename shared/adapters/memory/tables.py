@@ -6,10 +6,12 @@ from threading import RLock
 from shared.domain.access import ApiKey, Receipt
 from shared.domain.entry import Entry
 from shared.domain.fleet import Lease, Node
+from shared.domain.grants import Grant
 from shared.domain.instants import Instant
 from shared.domain.job import Job
 from shared.domain.keys import RunKey
 from shared.domain.run import Run
+from shared.domain.signing import SigningKey
 from shared.ports.clock import Clock
 
 
@@ -36,6 +38,10 @@ class MemoryTables:
     shard_count: int | None = None
     keys: dict[str, ApiKey] = field(default_factory=dict)
     receipts: dict[tuple[str, str], Receipt] = field(default_factory=dict)
+    #: Requests taken, by caller and window.
+    request_leases: dict[tuple[str, Instant], int] = field(default_factory=dict)
+    grants: dict[str, tuple[Grant, ...]] = field(default_factory=dict)
+    signing_keys: dict[str, tuple[SigningKey, ...]] = field(default_factory=dict)
 
     def put_run(self, run: Run, alive_at: Instant | None) -> None:
         """Store the row and keep the indexes in step."""
@@ -46,3 +52,16 @@ class MemoryTables:
             of_job.pop(run.key, None)
         else:
             of_job[run.key] = alive_at
+
+    def put_entry(self, entry: Entry) -> None:
+        self.entries.setdefault(entry.shard, {})[entry.entry_id] = entry
+
+    def put_receipt(self, receipt: Receipt) -> None:
+        self.receipts[receipt.owner_id, receipt.idempotency_key] = receipt
+
+    def receipt_in_the_way(self, receipt: Receipt | None) -> Receipt | None:
+        """What is stored under the key of this receipt and still counts."""
+        if receipt is None:
+            return None
+        stored = self.receipts.get((receipt.owner_id, receipt.idempotency_key))
+        return stored if stored is not None and stored.expires_at > receipt.at else None

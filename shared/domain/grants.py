@@ -1,0 +1,183 @@
+"""Which targets an owner may use: grants, matched here without I/O.
+
+A grant names a target type and a resource: an ARN, or one that ends in `*`; for `http` a host, or `*.example.com` for
+every host below it. Without a grant nothing of types `lambda` and `aws` is called; `http` asks for one only where the
+deployment says so. A resource of Carillon's own is never granted, and a grant that covers one is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from shared.domain.errors import FieldProblem, InvalidRequest
+from shared.domain.instants import Instant
+
+HTTP, LAMBDA, AWS = "http", "lambda", "aws"
+GRANTED_TYPES: Final = (HTTP, LAMBDA, AWS)
+
+_ARN = re.compile(r"arn:aws[a-z-]*:([a-z0-9-]+):([a-z0-9-]+):(\d{12}):([A-Za-z0-9_./:$@+=,-]+)(\*?)", re.ASCII)
+_ROLE = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/[A-Za-z0-9_+=,.@/-]{1,512}", re.ASCII)
+_HOST = re.compile(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]", re.ASCII)
+_SEPARATOR = re.compile("[:/]")
+_MAX_RESOURCE_LENGTH = 1024
+_EXAMPLES: Final = {
+    HTTP: {"target_type": HTTP, "resource": "*.example.com"},
+    LAMBDA: {"target_type": LAMBDA, "resource": "arn:aws:lambda:eu-central-1:123456789012:function:report"},
+    AWS: {"target_type": AWS, "resource": "arn:aws:sqs:eu-central-1:123456789012:orders"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """The owner may call what `resource` covers; with `role_arn`, only under that role, which the worker assumes with
+    the owner's id as external id.
+    """
+
+    owner_id: str
+    grant_id: str
+    target_type: str
+    resource: str
+    created_at: Instant
+    created_by: str
+    role_arn: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnResources:
+    """The names of Carillon's own queues, tables and functions: whole ones, or beginnings that end in `*`."""
+
+    names: tuple[str, ...] = ()
+
+    def touched_by(self, resource: str) -> bool:
+        """The ARN, or the one that ends in `*`, is or may be one of Carillon's own."""
+        is_open = resource.endswith("*")
+        *whole, last = _SEPARATOR.split(resource.removesuffix("*"))
+        return any(
+            any(_is_covered(name, by=own) for name in whole)
+            or _is_covered(last, by=own)
+            or (is_open and own.removesuffix("*").startswith(last))
+            for own in self.names
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What a target of this type calls: ARNs, or the host of a URL. All of them must be granted."""
+
+    target_type: str
+    resources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """`role_arn` is the role to call under; None: the worker's own."""
+
+    role_arn: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotGranted:
+    resource: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class GrantRules:
+    """What this deployment demands. `is_http_open`: a public host may be called without a grant."""
+
+    is_http_open: bool = True
+    own: OwnResources = OwnResources()
+
+    def needs_grant(self, use: Use) -> bool:
+        return bool(use.resources) and not (use.target_type == HTTP and self.is_http_open)
+
+    def judge(self, use: Use, grants: Iterable[Grant]) -> Permission | NotGranted:
+        """Whether the owner of `grants` may call what `use` says, and under which role."""
+        if not self.needs_grant(use):
+            return Permission()
+        granted = [grant for grant in grants if grant.target_type == use.target_type]
+        roles: set[str | None] = set()
+        for resource in use.resources:
+            if use.target_type != HTTP and self.own.touched_by(resource):
+                return NotGranted(resource, "it is one of Carillon's own, which no target may call")
+            grant = _closest(granted, resource)
+            if grant is None:
+                return NotGranted(resource, f"no grant of type {use.target_type} covers it; an admin adds one")
+            roles.add(grant.role_arn)
+        if len(roles) > 1:
+            return NotGranted(use.resources[0], "its grants name different roles, and one call has one")
+        return Permission(roles.pop())
+
+
+def new_grant(
+    document: Mapping[str, Any], *, owner_id: str, grant_id: str, by: str, now: Instant, own: OwnResources
+) -> Grant:
+    """The grant that a request describes: `target_type`, `resource` and perhaps `role_arn`. Raises InvalidRequest."""
+    kind, resource, role_arn = (document.get(name) for name in ("target_type", "resource", "role_arn"))
+    if kind not in GRANTED_TYPES:
+        detail = f"a grant is for a target of type {', '.join(GRANTED_TYPES)}"
+        raise InvalidRequest(FieldProblem("#/target_type", detail, AWS))
+    problems = [
+        FieldProblem(f"#/{name}", "unknown member of a grant; known: target_type, resource, role_arn")
+        for name in document
+        if name not in {"target_type", "resource", "role_arn"}
+    ]
+    if fault := _fault_of_host(resource) if kind == HTTP else _fault_of_arn(resource, kind, own):
+        problems.append(FieldProblem("#/resource", fault, _EXAMPLES[kind]["resource"]))
+    if fault := _fault_of_role(role_arn, kind, own):
+        problems.append(FieldProblem("#/role_arn", fault, "arn:aws:iam::123456789012:role/carillon-orders"))
+    if problems:
+        raise InvalidRequest(problems)
+    return Grant(owner_id, grant_id, kind, str(resource), now, by, role_arn)
+
+
+def _closest(grants: Iterable[Grant], resource: str) -> Grant | None:
+    """Of the grants that cover it the one that says most: a whole name before a pattern, a longer pattern before a
+    shorter one.
+    """
+    covering = [grant for grant in grants if _covers(grant, resource)]
+    return max(covering, key=lambda grant: ("*" not in grant.resource, len(grant.resource)), default=None)
+
+
+def _covers(grant: Grant, resource: str) -> bool:
+    if grant.target_type != HTTP:
+        return _is_covered(resource, by=grant.resource)
+    pattern = grant.resource
+    return resource.endswith(pattern[1:]) if pattern.startswith("*.") else resource == pattern
+
+
+def _is_covered(name: str, *, by: str) -> bool:
+    return name.startswith(by[:-1]) if by.endswith("*") else name == by
+
+
+def _fault_of_host(resource: object) -> str | None:
+    if not isinstance(resource, str) or len(resource) > _MAX_RESOURCE_LENGTH or not _HOST.fullmatch(resource):
+        return "for http the resource is a host in lower case, without port, or *.example.com for all hosts below it"
+    return None
+
+
+def _fault_of_arn(resource: object, kind: str, own: OwnResources) -> str | None:
+    found = _ARN.fullmatch(resource) if isinstance(resource, str) and len(resource) <= _MAX_RESOURCE_LENGTH else None
+    if found is None:
+        return "the resource is a whole ARN with Region and account; only at its end may it have a *"
+    service, name = found[1], found[4]
+    if kind == LAMBDA and not (service == "lambda" and name.startswith("function:")):
+        return "for lambda the resource is the ARN of a function"
+    if own.touched_by(found.group()):
+        return "it covers resources of Carillon's own, which are never granted"
+    return None
+
+
+def _fault_of_role(role_arn: object, kind: str, own: OwnResources) -> str | None:
+    if role_arn is None:
+        return None
+    if kind == HTTP:
+        return "a target of type http is called under no role"
+    if not isinstance(role_arn, str) or not _ROLE.fullmatch(role_arn):
+        return "role_arn is the whole ARN of an IAM role"
+    if own.touched_by(role_arn):
+        return "the roles of Carillon's own are never granted"
+    return None
