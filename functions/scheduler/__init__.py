@@ -51,7 +51,7 @@ the owner is paused, and wakes                 its trust has lapsed: it dispatch
 the answer of SendMessageBatch is lost         unsettled: sent again
 SQS refuses a message for good                 a FAILED row settles the slot, so that it cannot pin W
 the table cannot be reached                    no beat, so no dispatch after 3 s; when it is back nobody looks dead
-a checkpoint's answer is lost                  asked again, with the same or a later W
+a checkpoint's answer is lost                  asked again, with a later W and never with an earlier one
 a take's answer is lost                        the next plan reads the lease as its own epoch it does not hold, and
                                                takes it again
 an API write commits late                      within MARGIN: a sweep still looks there

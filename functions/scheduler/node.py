@@ -296,7 +296,7 @@ class Node:
         for number, shard in list(self.shards.items()):
             with self._lock:
                 watermark = shard.safe_watermark()
-                lease = None if watermark is None else Lease(number, shard.lease.owner, shard.lease.epoch, watermark)
+                lease = None if watermark is None else shard.ask(watermark)
             if lease is None:
                 continue
             if not self.ports.fleet.checkpoint(lease):

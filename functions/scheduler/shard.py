@@ -6,7 +6,7 @@ design section 3; `absorb` is the take-over rule, `expire` the tick, `settle` an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from functions.scheduler.wheel import TimingWheel
 from shared.domain.entry import Entry, first_unsettled
@@ -34,6 +34,10 @@ class Due:
 
     @property
     def run_id(self) -> str:
+        if self.gap is not None:
+            # Its own: the first of these slots may have been fired, and have a row, before the others were missed;
+            # and the next owner may find a longer gap.
+            return f"{run_id_of(self.gap.first)}-{run_id_of(self.gap.last)}"
         return self.entry.run_id if self.entry.run_id is not None else run_id_of(self.slot)
 
 
@@ -73,6 +77,8 @@ class Shard:
     _covered_until: Instant = Instant(0)
     _position: Instant = Instant(0)
     _has_settled: bool = False
+    #: The highest watermark ever asked for: whatever became of the answer, it may be what is stored.
+    _asked: Instant = Instant(0)
 
     def __post_init__(self) -> None:
         self._wheel = TimingWheel(start_ms=self.started_at)
@@ -256,17 +262,30 @@ class Shard:
         oldest = min(self._unsettled.values(), default=None)
         reached = min(self._position, self._covered_until)
         safe = reached if oldest is None else min(reached, oldest - 1)
-        return Instant(safe) if safe > self.lease.watermark else None
+        # Not below what was asked before. An entry met since may pin W below it, and if it is what is stored, a lower
+        # one would seem durable and speak for slots of that entry that W has passed.
+        return Instant(safe) if safe > max(self.lease.watermark, self._asked) else None
+
+    def ask(self, watermark: Instant) -> Lease:
+        """What to make durable."""
+        self._asked = watermark
+        return replace(self.lease, watermark=watermark)
 
     def checkpointed(self, lease: Lease) -> list[EntryKey]:
         """The watermark is durable: from now on it speaks for these entries, which are to be marked not fresh."""
         self.lease = lease
         self._has_settled = False
-        settled = [entry_id for entry_id in self._fresh if self._is_behind(entry_id, lease.watermark)]
+        # In flight before the watermark: met, and fired, while the checkpoint was on its way.
+        pinned = {entry_id for (entry_id, _), due_at in self._unsettled.items() if due_at <= lease.watermark}
+        settled = [
+            entry_id
+            for entry_id in self._fresh
+            if entry_id not in pinned and self._is_behind(entry_id, lease.watermark)
+        ]
         return [EntryKey(self.number, entry_id) for entry_id in settled]
 
     def _is_behind(self, entry_id: str, watermark: Instant) -> bool:
-        """The entry fired, and its next unsettled slot lies behind the watermark (what is in flight always does)."""
+        """The entry fired, and its next slot in the wheel lies behind the watermark."""
         entry, slot = self._residents[entry_id].entry, self._residents[entry_id].slot
         return entry.next_at <= watermark and (slot is None or _fire_at(entry, slot) > watermark)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -40,6 +41,7 @@ class Host:
     booted_at: int = field(init=False)
     #: True time at which it last was unable to do its work, but for faults of the store.
     troubled_at: int = -(10**15)
+    on_death: Callable[[], None] | None = None
 
     def __post_init__(self) -> None:
         self.booted_at = self.engine.now
@@ -50,6 +52,8 @@ class Host:
             self.is_alive = False
             self.troubled_at = self.engine.now
             self.engine.at(self.engine.now, lambda: self.engine.end(self))
+            if self.on_death is not None:
+                self.on_death()
 
     def pause(self, duration_ms: int) -> None:
         if not self.is_paused and self.is_alive:

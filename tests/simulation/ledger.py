@@ -138,10 +138,10 @@ class Ledger:
     def is_recorded(self, job_key: str, slot: Instant, generation: int) -> bool:
         """A run row, or a gap, stands for this slot as this generation planned it."""
         row = self.rows.get((job_key, slot))
-        if row is not None and row.gap is None and (row.generation >= generation or row.status.is_final):
+        if row is not None and (row.generation >= generation or row.status.is_final):
             return True
         return any(
-            gap.gap is not None and gap.gap.first <= slot <= gap.gap.last and gap.generation >= generation
+            gap.gap is not None and gap.gap.first <= slot <= gap.gap.last
             for gap in self.gaps[job_key]
         )
 
@@ -162,9 +162,10 @@ class Ledger:
     # Runs ------------------------------------------------------------------------------------------------------------
 
     def row_written(self, old: Run | None, run: Run) -> None:
-        self.rows[run.job_key, run.slot] = run
-        if run.gap is not None and old is None:
+        if run.gap is not None:
             self.gaps[run.job_key].append(run)
+            return
+        self.rows[run.job_key, run.slot] = run
         if run.status is RunStatus.RUNNING and (old is None or old.token != run.token):
             self.claims[run.key, run.token] = self.now()
             self._check_token(run)

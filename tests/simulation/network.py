@@ -25,6 +25,7 @@ R = TypeVar("R")
 CUTTABLE = frozenset({"runs.insert", "runs.finish", "runs.heartbeat", "runs.record", "entries.delete", "entries.clear_fresh"})  # fmt: skip
 #: Only these know a transaction that another holds up.
 CONTENDED = frozenset({"jobs.write", "jobs.complete", "entries.move", "entries.delete"})
+MOST_IN_A_ROW = 3
 Note = Callable[[str, str, tuple[Any, ...], object], None]
 
 
@@ -38,6 +39,8 @@ class Network:
         self.out: set[str] = set()
         self.outages: list[tuple[int, int]] = []
         self._rough = profile.slow + profile.faulty
+        #: Faults in a row, by host: without other trouble an adapter's own retries win in the end.
+        self._in_a_row: dict[Host, int] = {}
 
     def heal(self) -> None:
         self.out.clear()
@@ -60,6 +63,7 @@ class Network:
         if self.random.random() < self._rough:
             answer = self._roughly(host, operation, args, apply)
         else:
+            self._in_a_row.pop(host, None)
             answer = apply(*args)
         if self.note is not None:
             self.note(host.name, operation, args, answer)
@@ -99,7 +103,10 @@ class Network:
 
     def _roughly(self, host: Host, operation: str, args: tuple[Any, ...], apply: Callable[..., R]) -> R:
         if self.random.random() * self._rough < self.profile.faulty:
-            raise self._fault(host, operation, args, apply)
+            self._in_a_row[host] = self._in_a_row.get(host, 0) + 1
+            if self.profile.trouble_ms or self._in_a_row[host] < MOST_IN_A_ROW:
+                raise self._fault(host, operation, args, apply)
+        self._in_a_row[host] = 0
         try:
             self._wait(host, self.latency_ms())
         except Killed:

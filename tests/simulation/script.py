@@ -110,12 +110,12 @@ class Script:
         victim = self._victim()
         if victim is None:
             return
+        if self.profile.is_calm and isinstance(victim, NodeProcess):
+            victim.host.on_death = lambda: self.engine.after(FAIL_OVER_MS, self._check_owned)
         self._strike(victim.host, None)
         start = self.world.start_node if isinstance(victim, NodeProcess) else self.world.start_worker
         wait_ms = self.random.choice([0, 3, 10, 10, 30]) * SECOND
         self.engine.after(10 * SECOND if self.profile.is_calm else wait_ms, start)
-        if self.profile.is_calm:
-            self.engine.after(FAIL_OVER_MS + 2 * SECOND, self._check_owned)
 
     def _check_owned(self) -> None:
         """I6, the first half."""
@@ -163,8 +163,8 @@ class Script:
     def _step_clock(self) -> None:
         victim = self._victim()
         if victim is not None:
-            node_skew_ms, skew_ms = self.profile.node_skew_ms, self.profile.skew_ms
-            victim.host.offset_ms = self.world.skew(node_skew_ms if isinstance(victim, NodeProcess) else skew_ms)
+            is_node = isinstance(victim, NodeProcess)
+            victim.host.offset_ms = self.world.node_skew() if is_node else self.world.skew(self.profile.skew_ms)
             self.world.note(victim.host.name, "clock stepped to", (victim.host.offset_ms,), None)
             self.world.wake_all()
 

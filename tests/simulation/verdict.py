@@ -91,16 +91,18 @@ def _orphans(world: World) -> Iterator[Violation]:
 
 
 def _stale(world: World) -> Iterator[Violation]:
-    """An owner hears of a change: it does not go on with what was before. An entry waits under the API's own time."""
+    """An owner hears of a change: it does not go on with what was before. An entry waits under the API's own time, and
+    may be replaced before it was seen.
+    """
     grace_ms = world.profile.grace_ms + world.profile.skew_ms + 10 * SECOND
     for at, dispatch in world.ledger.sent:
-        generation = world.ledger.generation_of(dispatch.job_key, dispatch.generation)
-        if generation is None or generation.ended_at is None:
-            continue
-        if at - generation.ended_at > grace_ms:
-            late_ms = at - generation.ended_at
-            detail = f"{dispatch.job_key}#{dispatch.generation} slot {dispatch.slot} sent {late_ms} ms after its end"
-            yield Violation("stale", at, detail)
+        for generation in world.ledger.generations[dispatch.job_key]:
+            if generation.job.generation <= dispatch.generation or generation.committed_at > at - grace_ms:
+                continue
+            held_ms = min(at, at if generation.ended_at is None else generation.ended_at) - generation.committed_at
+            if held_ms > grace_ms:
+                detail = f"{dispatch.job_key}#{dispatch.generation} slot {dispatch.slot} was sent, though"
+                yield Violation("stale", at, f"{detail} #{generation.job.generation} held {held_ms} ms by then")
 
 
 def _late(world: World) -> Iterator[Violation]:

@@ -74,7 +74,8 @@ class WorkerProcess:
 
     @property
     def is_idle(self) -> bool:
-        return not any(len(executor.runs) for executor in self.executors.values())
+        is_busy = any(len(executor.runs) for executor in self.executors.values())
+        return not is_busy and all(task.is_napping for task in self.host.tasks)
 
 
 class _LaneTasks:

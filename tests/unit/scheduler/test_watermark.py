@@ -1,0 +1,83 @@
+"""What the simulation found about the watermark; each test names its seed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from functions.scheduler.shard import Shard
+from shared.domain.entry import Entry
+from shared.domain.fleet import Lease
+from shared.domain.instants import MINUTE, SECOND, Instant
+from shared.domain.keys import EntryKey, RunKey, run_id_of
+from shared.domain.run import Run, RunKind, RunStatus
+from shared.domain.schedules import Every
+from tests.unit.scheduler.world import TIMING, World
+
+NOW = Instant(1_000 * MINUTE)
+
+
+def fresh_entry(name: str, next_at: int, interval_ms: int) -> Entry:
+    """A recurring entry that fires at `next_at` and then every interval."""
+    every = Every(interval_ms=interval_ms, anchor=Instant(next_at))
+    return Entry(0, f"{name}#1", name, 1, Instant(next_at), Instant(next_at), schedule=every, fresh=True)
+
+
+def shard_that_fired(entry: Entry, until: Instant) -> Shard:
+    """Loaded, and everything of the entry until then is settled."""
+    shard = Shard(Lease(0, "a", 1), TIMING, NOW)
+    shard.end_load(shard.begin_read(), started_at=NOW, until=Instant(NOW + TIMING.horizon_ms))
+    shard.absorb(entry, NOW)
+    for due in shard.expire(until, limit=1_000):
+        shard.settle(due)
+    return shard
+
+
+def test_a_watermark_whose_answer_was_lost_does_not_speak_for_an_entry_met_since() -> None:
+    """Seed 1141: a lower checkpoint seemed durable, `fresh` was cleared, though W had passed an unsent slot."""
+    until = Instant(NOW + 10 * SECOND)
+    shard = shard_that_fired(fresh_entry("tick", NOW, SECOND), until)
+    first = shard.safe_watermark()
+    assert first is not None
+    shard.ask(first)
+    shard.absorb(fresh_entry("late", first - 3 * SECOND, 5 * MINUTE), until)
+    [late] = shard.expire(until, limit=1_000)
+    assert shard.safe_watermark() is None, "nothing lower than what may be stored is asked for"
+    shard.settle(late)
+    [next_tick] = shard.expire(Instant(until + SECOND), limit=1_000)
+    shard.settle(next_tick)
+    later = shard.safe_watermark()
+    assert later is not None
+    assert later > first
+
+
+def test_an_entry_fired_while_the_checkpoint_was_on_its_way_stays_fresh_until_it_is_settled() -> None:
+    until = Instant(NOW + 10 * SECOND)
+    shard = shard_that_fired(fresh_entry("tick", NOW, SECOND), until)
+    watermark = shard.safe_watermark()
+    assert watermark is not None
+    lease = shard.ask(watermark)
+    shard.absorb(fresh_entry("late", watermark - 3 * SECOND, 5 * MINUTE), until)
+    [late] = shard.expire(until, limit=1_000)
+    assert shard.checkpointed(lease) == [EntryKey(0, "tick#1")]
+    shard.settle(late)
+    assert EntryKey(0, "late#1") in shard.checkpointed(replace(lease, watermark=Instant(watermark + 1)))
+
+
+def test_a_gap_has_a_row_of_its_own_though_its_first_slot_was_fired() -> None:
+    """Seed 177: the row of the first slot was there, so the gap was not recorded, and twelve slots left no trace."""
+    world = World()
+    first = world.start_node("a")
+    job = world.create("tick", every="PT1S")
+    world.run(3 * SECOND)
+    slot = world.run(1_500)[0].slot
+    row = Run(job.job_key, run_id_of(slot), RunKind.SCHEDULED, slot, slot, RunStatus.SUCCEEDED, job.generation)
+    assert world.runs.insert([row]) == [None]
+    world.kill(first)
+    leases = world.tables.leases
+    world.tables.leases = {shard: replace(leases[shard], watermark=Instant(slot - 1)) for shard in leases}
+    world.clock.advance(10 * MINUTE)
+    world.start_node("b")
+    world.run(10 * SECOND)
+    gaps = [run for run in world.runs.list_of_job(job.job_key, limit=100).items if run.gap is not None]
+    assert [gap.gap.first for gap in gaps if gap.gap is not None] == [slot]
+    assert world.runs.get(RunKey(job.job_key, run_id_of(slot))) == row
