@@ -23,15 +23,15 @@ API_TABLES = _dynamodb(
     jobs="GetItem Query UpdateItem",
     job_schedules="DeleteItem PutItem",
     job_runs="GetItem Query",
-    access="GetItem PutItem",
+    access="GetItem PutItem UpdateItem",
 )
 
 SCHEDULER_TABLES = _dynamodb(
     # A job ends here when its last slot was skipped.
     jobs="GetItem UpdateItem",
     job_schedules="BatchWriteItem PartiQLUpdate Query UpdateItem",
-    # Slots that never start: skipped, or refused by the queue for the sender's fault.
-    job_runs="PartiQLInsert",
+    # Slots that never start: skipped, or refused by the queue for the sender's fault. The audit reads.
+    job_runs="BatchGetItem PartiQLInsert",
     fleet="DeleteItem GetItem PutItem Query UpdateItem",
 )
 

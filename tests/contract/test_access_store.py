@@ -71,6 +71,23 @@ def test_the_keys_of_an_owner_are_listed_by_pages(stores: Stores) -> None:
     assert set(listed) == keys
 
 
+def lease(stores: Stores, caller: str = "key:crl_a", *, window: int = NOW, count: int = 3) -> bool:
+    end = Instant(window + 10_000)
+    return stores.access.lease_requests(caller, window=Instant(window), count=count, limit=7, expires_at=end)
+
+
+def test_no_more_requests_are_leased_than_a_window_has(stores: Stores) -> None:
+    assert [lease(stores), lease(stores), lease(stores)] == [True, True, False]
+    assert lease(stores, count=1)
+    assert not lease(stores, count=1)
+    assert lease(stores, window=NOW + 10_000)
+    assert lease(stores, "key:crl_b", count=7)
+
+
+def test_many_who_lease_at_once_get_no_more_than_there_is(stores: Stores) -> None:
+    assert race(lambda _: lease(stores, count=2)).count(True) == 3
+
+
 def test_a_receipt_is_answered_until_its_end(stores: Stores) -> None:
     receipt = make_receipt("key with # and \U0001f680", expires_at=Instant(stores.clock.now() + 1_500))
     stores.jobs.write(creation(make_job(), receipt=receipt))
