@@ -1,13 +1,14 @@
-"""Who calls: the API key of a request, looked up at most once a minute."""
+"""API keys: looked up at most once a minute, and checked here, so that every refusal is a problem+json."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
 
-from functions.api.backend import Backend
-from functions.api.refusals import ScopeMissing, Unauthenticated
-from shared.domain.access import KEY_PREFIX, ApiKey, Scope, split_key
+from functions.api.callers import Caller, Event
+from functions.api.refusals import Unauthenticated
+from shared.domain.access import KEY_PREFIX, ApiKey, split_key
+from shared.ports import AccessStore, Clock
 
 #: How long a revoked key may still be admitted by a process that knows it.
 CACHE_SECONDS = 60.0
@@ -19,32 +20,22 @@ _BEARER = re.compile(r"Bearer +(\S+) *", re.IGNORECASE | re.ASCII)
 _KEY_ID = re.compile(r"[A-Za-z0-9]{1,64}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    owner_id: str
-    key_id: str
-    scopes: frozenset[Scope]
-
-    @property
-    def name(self) -> str:
-        """How records say who did it."""
-        return f"key:{KEY_PREFIX}_{self.key_id}"
-
-    def require(self, scope: Scope) -> None:
-        """Raises ScopeMissing. A key has exactly the scopes it lists: write does not imply read."""
-        if scope not in self.scopes:
-            raise ScopeMissing(scope, self.scopes)
+def name_of_key(key_id: str) -> str:
+    """How records name whoever used this key."""
+    return f"key:{KEY_PREFIX}_{key_id}"
 
 
 @dataclass(frozen=True, slots=True)
-class Authenticator:
+class KeyAuthenticator:
     """Remembers keys it found; what it did not find is looked up each time, so that a new key works at once."""
 
-    backend: Backend
+    access: AccessStore
+    clock: Clock
     _known: dict[str, tuple[ApiKey, float]] = field(default_factory=dict)
 
-    def caller_of(self, authorization: str | None) -> Caller:
-        """The caller behind an `Authorization` header. Raises Unauthenticated."""
+    def caller_of(self, event: Event) -> Caller:
+        headers = event.get("headers") or {}
+        authorization = next((text for name, text in headers.items() if name.lower() == "authorization"), None)
         if not authorization:
             raise Unauthenticated(was_given=False)
         found = _BEARER.fullmatch(authorization)
@@ -53,15 +44,15 @@ class Authenticator:
             raise Unauthenticated(was_given=True)
         key_id, secret = parts
         key = self._key(key_id)
-        if key is None or not key.admits(secret, self.backend.clock.now()):
+        if key is None or not key.admits(secret, self.clock.now()):
             raise Unauthenticated(was_given=True)
-        return Caller(key.owner_id, key.key_id, key.scopes)
+        return Caller(key.owner_id, name_of_key(key.key_id), key.scopes)
 
     def _key(self, key_id: str) -> ApiKey | None:
-        moment = self.backend.clock.monotonic()
+        moment = self.clock.monotonic()
         known = self._known.pop(key_id, None)
         if known is None or known[1] <= moment:
-            key = self.backend.access.key(key_id)
+            key = self.access.key(key_id)
             if key is None:
                 return None
             known = (key, moment + CACHE_SECONDS)

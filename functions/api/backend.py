@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shared.ports import AccessStore, Clock, JobStore, Randomness, RunStore
+from functions.api.settings import ApiSettings
+from shared.ports import AccessStore, Clock, EntryStore, FleetStore, JobStore, Randomness, RunStore
 
 
 @dataclass(frozen=True, slots=True)
 class Backend:
     jobs: JobStore
     runs: RunStore
+    entries: EntryStore
+    fleet: FleetStore
     access: AccessStore
     clock: Clock
     randomness: Randomness
     shard_count: int
     #: Of this deployment, for `/v1/health`.
     version: str
+    settings: ApiSettings = ApiSettings()

@@ -15,20 +15,21 @@ from urllib.parse import parse_qsl
 from aws_lambda_powertools.event_handler import Request
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
-from functions.api.authentication import Authenticator, Caller
 from functions.api.bodies import Document, compact, fingerprint_of, read_body
+from functions.api.callers import ANONYMOUS, Authenticator, Caller
 from functions.api.idempotency import KeyedRequest, read_idempotency_key
+from functions.api.rates import Rates
 from functions.api.refusals import BodyTooLarge, BodyUnreadable, MediaTypeUnsupported
 from functions.api.routing import Route, route_of
 from shared.domain.errors import FieldProblem, InvalidRequest
-from shared.domain.limits import MAX_BODY_BYTES
 
-#: A body longer than this in the event is over the limit in any encoding.
-_MAX_ENCODED = 4 * MAX_BODY_BYTES
 #: Under which the resolver carries the call to the endpoints.
 CALL: Final = "call"
+#: On every route that needs a scope: whose things to act on, for who has scope admin.
+OWNER_QUERY: Final = "owner_id"
 _JSON: Final = "application/json"
-_ANONYMOUS: Final = Caller("", "", frozenset())
+#: A character of a body takes at most this many in an event: base64, or escaped.
+_LONGEST_ENCODING: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Call:
     body: Document
     query: tuple[tuple[str, str], ...]
     if_match: str | None
+    if_none_match: str | None
     keyed: KeyedRequest | None
 
 
@@ -48,15 +50,20 @@ class Call:
 class Gate:
     routes: Sequence[Route]
     authenticator: Authenticator
+    rates: Rates
 
     def admit(self, event: APIGatewayProxyEventV2) -> Call:
-        """Raises Refused or InvalidRequest, in this order: route, key, scope, query, body, headers."""
+        """Raises Refused or InvalidRequest, in this order: route, caller, rate, scope, query, owner, body, headers."""
         route = route_of(self.routes, event.http_method, event.path)
-        caller = _ANONYMOUS
+        caller = ANONYMOUS
         if route.scope is not None:
-            caller = self.authenticator.caller_of(event.headers.get("authorization"))
+            caller = self.authenticator.caller_of(event)
+            self.rates.admit(caller.name, request_id_of(event))
             caller.require(route.scope)
         query = _query_of(event, route)
+        owner_id = dict(query).get(OWNER_QUERY)
+        if owner_id is not None:
+            caller = caller.on_behalf_of(owner_id)
         body = _body_of(event, route)
         key = read_idempotency_key(event.headers.get("idempotency-key")) if route.method in {"POST", "PATCH"} else None
         fingerprint = fingerprint_of(route.method, event.path, body)
@@ -67,6 +74,7 @@ class Gate:
             body=body,
             query=query,
             if_match=event.headers.get("if-match"),
+            if_none_match=event.headers.get("if-none-match"),
             keyed=None if key is None else KeyedRequest(caller.owner_id, key, fingerprint),
         )
 
@@ -92,11 +100,12 @@ def as_plain_json(event: Mapping[str, Any], body: Document) -> dict[str, Any]:
 def _query_of(event: APIGatewayProxyEventV2, route: Route) -> tuple[tuple[str, str], ...]:
     # From the raw text: API Gateway joins repeated names by commas, which values may hold themselves.
     query = tuple(parse_qsl(event.get("rawQueryString") or "", keep_blank_values=True))
-    listed = ", ".join(route.query) or "none"
+    known = route.query if route.scope is None else (*route.query, OWNER_QUERY)
+    listed = ", ".join(known) or "none"
     problems = [
         FieldProblem(f"#/{name[:64]}", f"unknown query parameter; known here: {listed}")
         for name in dict.fromkeys(name for name, _ in query)
-        if name not in route.query
+        if name not in known
     ]
     if problems:
         raise InvalidRequest(problems)
@@ -104,9 +113,9 @@ def _query_of(event: APIGatewayProxyEventV2, route: Route) -> tuple[tuple[str, s
 
 
 def _body_of(event: APIGatewayProxyEventV2, route: Route) -> Document:
-    text = _text_of(event)
+    text = _text_of(event, route.max_body_bytes)
     if not text.strip():
-        if route.body:
+        if route.body and not route.is_body_optional:
             raise BodyUnreadable("the body is empty; send a JSON object")
         return {}
     if not route.body:
@@ -119,14 +128,14 @@ def _body_of(event: APIGatewayProxyEventV2, route: Route) -> Document:
     return read_body(text)
 
 
-def _text_of(event: APIGatewayProxyEventV2) -> str:
+def _text_of(event: APIGatewayProxyEventV2, limit: int) -> str:
     raw = event.get("body") or ""
-    if len(raw) > _MAX_ENCODED:
-        raise BodyTooLarge(len(raw), MAX_BODY_BYTES)
+    if len(raw) > _LONGEST_ENCODING * limit:
+        raise BodyTooLarge(len(raw), limit)
     try:
         content = b64decode(raw, validate=True) if event.get("isBase64Encoded") else raw.encode()
-        if len(content) > MAX_BODY_BYTES:
-            raise BodyTooLarge(len(content), MAX_BODY_BYTES)
+        if len(content) > limit:
+            raise BodyTooLarge(len(content), limit)
         return content.decode()
     except (Base64Error, UnicodeError) as error:
         raise BodyUnreadable("the body is not UTF-8") from error

@@ -60,9 +60,7 @@ class Rates:
         count = max(1, limit // LOTS)
         expires_at = Instant(window + REQUEST_WINDOW_MS + MINUTE)
         try:
-            taken = self.access.lease_requests(
-                caller, window=window, count=count, limit=limit, expires_at=expires_at
-            )
+            taken = self.access.lease_requests(caller, window=window, count=count, limit=limit, expires_at=expires_at)
         except StoreError as error:
             # The limit protects the tables; when the table itself is in trouble, the request finds out soon enough.
             audit.record_fault(error, request_id)

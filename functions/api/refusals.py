@@ -2,7 +2,8 @@
 
 Refused
   x RouteUnknown · MethodUnknown            nothing here answers that
-  x Unauthenticated · ScopeMissing          who calls, and what the key may do
+  x Unauthenticated · NotIdentified         who calls
+  x ScopeMissing · TooManyRequests          what the caller may do, and how often
   x BodyUnreadable · BodyTooLarge · MediaTypeUnsupported
   x JobNotFound · RunNotFound               does not exist, or belongs to another owner: nobody can tell
   x JobExists · JobEnded · ChangeContended  the job is not in a state for it
@@ -46,12 +47,22 @@ class Unauthenticated(Refused):
         super().__init__(detail, headers={"WWW-Authenticate": challenge})
 
 
+class NotIdentified(Refused):
+    """API Gateway let the request in, and yet does not say whose it is."""
+
+
+class TooManyRequests(Refused):
+    def __init__(self, per_second: int, *, retry_after_seconds: int) -> None:
+        headers = {"Retry-After": str(retry_after_seconds)}
+        super().__init__(f"more than {per_second} requests a second; wait, then repeat", headers=headers)
+
+
 class ScopeMissing(Refused):
     def __init__(self, needed: Scope, given: Iterable[Scope]) -> None:
         challenge = f'Bearer realm="carillon", error="insufficient_scope", scope="{needed}"'
         listed = ", ".join(sorted(given)) or "none"
         super().__init__(
-            f"this needs a key with scope {needed}; the scopes of this key: {listed}",
+            f"this needs scope {needed}; the scopes given: {listed}",
             headers={"WWW-Authenticate": challenge},
         )
 

@@ -16,12 +16,13 @@ from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValida
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
 from functions.api import audit
-from functions.api.authentication import Authenticator
+from functions.api.authenticating import authenticator_of
 from functions.api.backend import Backend
 from functions.api.editor import JobEditor
 from functions.api.gate import CALL, Call, Gate, as_plain_json, request_id_of
 from functions.api.health import HealthRoutes
 from functions.api.jobs import JobRoutes
+from functions.api.rates import Rates
 from functions.api.refusals import RouteUnknown
 from functions.api.requests import problems_of
 from functions.api.responses import Answer, is_fault, problem
@@ -43,7 +44,8 @@ def routes_of(backend: Backend) -> list[Route]:
 def build(backend: Backend) -> Handler:
     """A handler over these stores; a process has one, a test as many as it likes."""
     routes = routes_of(backend)
-    gate = Gate(routes, Authenticator(backend))
+    rates = Rates(backend.access, backend.clock, backend.settings.requests_per_second)
+    gate = Gate(routes, authenticator_of(backend), rates)
     resolver = APIGatewayHttpResolver(enable_validation=True, debug=False)
     for route in routes:
         resolver.route(route.path, method=route.method)(route.endpoint)

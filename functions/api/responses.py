@@ -51,6 +51,8 @@ KINDS: Final[tuple[tuple[type[Exception], Kind], ...]] = (
     (refusals.BodyTooLarge, Kind(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "The request is too large")),
     (refusals.MediaTypeUnsupported, Kind(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "media-type", "Unknown kind of body")),
     (refusals.Unauthenticated, Kind(HTTPStatus.UNAUTHORIZED, "unauthenticated", "No valid key")),
+    (refusals.NotIdentified, Kind(HTTPStatus.UNAUTHORIZED, "not-identified", "The caller is no owner")),
+    (refusals.TooManyRequests, Kind(HTTPStatus.TOO_MANY_REQUESTS, "too-many-requests", "Too many requests")),
     (refusals.ScopeMissing, Kind(HTTPStatus.FORBIDDEN, "scope-missing", "The key may not do this")),
     (refusals.RouteUnknown, Kind(HTTPStatus.NOT_FOUND, "unknown-route", "There is no such route")),
     (refusals.MethodUnknown, Kind(HTTPStatus.METHOD_NOT_ALLOWED, "unknown-method", "The route has no such method")),

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from functions.api.refusals import MethodUnknown, RouteUnknown
 from functions.api.responses import Answer
 from shared.domain.access import Scope
+from shared.domain.limits import MAX_BODY_BYTES
 
 JSON_BODY = ("application/json",)
 PATCH_BODY = ("application/merge-patch+json", "application/json")
@@ -30,6 +31,9 @@ class Route:
     query: tuple[str, ...] = ()
     #: What the members of the body are, for messages about unknown ones.
     model: type[BaseModel] | None = None
+    #: A body may be left out; it then counts as an empty object.
+    is_body_optional: bool = False
+    max_body_bytes: int = MAX_BODY_BYTES
 
     def fits(self, path: str) -> bool:
         # Powertools would let a line break stand at the end of a path, and a job_id hold almost anything.

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 
 from functions.api.backend import Backend
+from functions.api.settings import read_settings
 from shared.adapters.aws.client import dynamodb_client
 from shared.adapters.dynamodb.access_store import DynamoAccessStore
+from shared.adapters.dynamodb.entry_store import DynamoEntryStore
+from shared.adapters.dynamodb.fleet_store import DynamoFleetStore
 from shared.adapters.dynamodb.job_store import DynamoJobStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
 from shared.adapters.system import SystemClock, SystemRandomness
 from shared.config import TableNames, required, shard_count, table_variable, version
 
-_TABLES = ("jobs", "job_schedules", "job_runs", "access")
+_TABLES = ("jobs", "job_schedules", "job_runs", "fleet", "access")
 
 
 def backend() -> Backend:
@@ -24,9 +27,12 @@ def backend() -> Backend:
     return Backend(
         jobs=DynamoJobStore(client, tables, clock, randomness),
         runs=DynamoRunStore(client, tables, clock, randomness),
+        entries=DynamoEntryStore(client, tables, clock, randomness),
+        fleet=DynamoFleetStore(client, tables, clock, randomness),
         access=DynamoAccessStore(client, tables, clock, randomness),
         clock=clock,
         randomness=randomness,
         shard_count=shard_count(os.environ),
         version=version(os.environ),
+        settings=read_settings(os.environ),
     )

@@ -9,10 +9,13 @@ from typing import Any
 from urllib.parse import parse_qsl, quote
 
 from functions.api.backend import Backend
+from functions.api.settings import ApiSettings
 from functions.api.resolving import Handler, build
 from shared.adapters.memory import (
     ManualClock,
     MemoryAccessStore,
+    MemoryEntryStore,
+    MemoryFleetStore,
     MemoryJobStore,
     MemoryRunStore,
     MemoryTables,
@@ -49,12 +52,15 @@ class Reply:
 class World:
     clock: ManualClock = field(default_factory=ManualClock)
     randomness: SeededRandomness = field(default_factory=SeededRandomness)
+    settings: ApiSettings = ApiSettings()
 
     def __post_init__(self) -> None:
         self.tables = MemoryTables(clock=self.clock)
         self.jobs: JobStore = MemoryJobStore(self.tables)
         self.runs: RunStore = MemoryRunStore(self.tables)
         self.access = MemoryAccessStore(self.tables)
+        self.entry_store = MemoryEntryStore(self.tables)
+        self.fleet = MemoryFleetStore(self.tables)
         self.key_text = self.mint("acme")
         self.handler = self.process()
 
@@ -66,11 +72,14 @@ class World:
         return Backend(
             jobs=jobs or self.jobs,
             runs=runs or self.runs,
+            entries=self.entry_store,
+            fleet=self.fleet,
             access=self.access,
             clock=self.clock,
             randomness=self.randomness,
             shard_count=SHARD_COUNT,
             version="1.2.3",
+            settings=self.settings,
         )
 
     def mint(
