@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -66,6 +66,10 @@ class RunStore(Protocol):
 
     def get(self, key: RunKey) -> Run | None:
         """Strongly consistent."""
+        ...
+
+    def get_many(self, keys: Collection[RunKey]) -> dict[RunKey, Run]:
+        """The runs that exist, read strongly consistently; the others are missing from the answer."""
         ...
 
     def list_of_job(self, job_key: str, *, limit: int, cursor: str | None = None) -> Page[Run]:

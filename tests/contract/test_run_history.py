@@ -97,6 +97,24 @@ def test_of_two_finishes_of_one_run_in_a_batch_the_first_counts(stores: Stores) 
     assert answers == [True, False, True]
 
 
+def test_many_runs_are_read_by_key_and_those_that_do_not_exist_are_missing(stores: Stores) -> None:
+    runs = [stored(stores, make_run(NOW + slot)) for slot in range(3)]
+    other = stored(stores, make_run(job_key="acme/job2"))
+    keys = [run.key for run in [*runs[:2], other]]
+
+    assert stores.runs.get_many([]) == {}
+    assert stores.runs.get_many([*keys, make_run(NOW + 9).key, keys[0]]) == {
+        run.key: run for run in [*runs[:2], other]
+    }
+
+
+def test_more_runs_than_one_call_may_ask_for_are_read(stores: Stores) -> None:
+    runs = [make_run(NOW + slot) for slot in range(120)]
+    assert stores.runs.insert(runs) == [None] * 120
+
+    assert stores.runs.get_many([run.key for run in runs]) == {run.key: run for run in runs}
+
+
 def test_runs_of_a_job_are_listed_newest_first(stores: Stores) -> None:
     runs = [stored(stores, make_run(NOW + slot)) for slot in range(7)]
     stored(stores, make_run(job_key="acme/job2"))

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from shared.adapters.aws.calls import DEFAULT_PATIENCE, Calls, Patience
@@ -141,6 +141,9 @@ class DynamoRunStore:
         )
         row = answer.get("Item")
         return None if row is None else run_rows.read_run(row)
+
+    def get_many(self, keys: Collection[RunKey]) -> dict[RunKey, Run]:
+        return self._rows(list(keys))
 
     def list_of_job(self, job_key: str, *, limit: int, cursor: str | None = None) -> Page[Run]:
         query = Query(

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from shared.adapters.cursors import decode_cursor, encode_cursor, foreign_cursor
@@ -74,6 +74,10 @@ class MemoryRunStore:
     def get(self, key: RunKey) -> Run | None:
         with self._tables.lock:
             return self._tables.runs.get(key)
+
+    def get_many(self, keys: Collection[RunKey]) -> dict[RunKey, Run]:
+        with self._tables.lock:
+            return {key: self._tables.runs[key] for key in keys if key in self._tables.runs}
 
     def list_of_job(self, job_key: str, *, limit: int, cursor: str | None = None) -> Page[Run]:
         before = None if cursor is None else _run_id_in(cursor, job_key)
