@@ -23,8 +23,8 @@ from shared.adapters.dynamodb.columns import (
     write_columns,
 )
 from shared.domain.access import ApiKey, Receipt, Scope
-from shared.domain.instants import Instant
 from shared.domain.grants import Grant
+from shared.domain.instants import Instant
 from shared.domain.signing import SigningKey
 
 PARTITION = "pk"
