@@ -16,7 +16,7 @@ from shared.domain.errors import FieldProblem, InvalidRequest, PayloadTooLarge
 from shared.domain.instants import Instant
 from shared.domain.job import Job, JobState, RetryPolicy, next_generation
 from shared.domain.limits import MAX_KEEP_AFTER_COMPLETION_MS, MAX_PAYLOAD_BYTES, MAX_TIMEOUT_MS, MIN_TIMEOUT_MS
-from shared.domain.schedules import ONE_TIME_MISFIRE, At, Misfire, Schedule, next_slot, parse_schedule
+from shared.domain.schedules import ONE_TIME_MISFIRE, At, Every, Misfire, Schedule, next_slot, parse_schedule
 from shared.domain.targets import parse_target
 
 _KINDS: Final = ("at", "in", "cron", "every")
@@ -70,6 +70,38 @@ def patched(job: Job, patch: Document, *, by: str, now: Instant) -> Job:
     elif job.misfire == _default_misfire(job.schedule):
         parts["misfire"] = _default_misfire(schedule)
     return _changed(job, parts, by=by, now=now)
+
+
+def keeps_schedule(job: Job, request: CreateJob) -> bool:
+    """The request asks for the schedule that the job has: read as of then, for much of one counts from when it is read.
+
+    So a PUT that is repeated moves nothing, and is no mistake when its instant has passed meanwhile. `in` is always
+    from now.
+    """
+    if request.schedule.get("in") is not None:
+        return False
+    try:
+        asked = parse_schedule(request.schedule, now=job.from_at, needs_slot=False)
+    except InvalidRequest:
+        return False
+    if isinstance(asked, Every) and isinstance(job.schedule, Every) and not asked.includes_anchor:
+        asked = replace(asked, anchor=job.schedule.anchor)
+    return asked == job.schedule
+
+
+def replaced(job: Job, request: CreateJob, *, by: str, now: Instant) -> Job:
+    """The job as a PUT says it: what is left out gets its default, but for `state`, which stays as it is: whoever
+    declares jobs at each deploy does not resume what an operator paused. Raises as `build_job`, and JobEnded.
+    """
+    kept = set() if "state" in request.model_fields_set else {"state"}
+    if keeps_schedule(job, request):
+        kept.add("schedule")
+    parts = _parts_of(request, CreateJob.model_fields.keys() - kept, now)
+    parts["misfire"] = _misfire_of(request.misfire, parts.get("schedule", job.schedule))
+    after = _changed(job, parts, by=by, now=now)
+    if after != job:
+        _check_not_ended(job)
+    return after
 
 
 def with_state(job: Job, state: JobState, *, by: str, now: Instant) -> Job:

@@ -6,14 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from functions.api.backend import Backend
-from functions.api.changes import build_job
+from functions.api.changes import build_job, keeps_schedule, replaced
 from functions.api.documents import etag_of
 from functions.api.gate import Call
 from functions.api.refusals import ChangeContended, JobExists, JobNotFound, PreconditionFailed
 from functions.api.requests import CreateJob
+from functions.api.room import Room
 from functions.api.ulid import RANDOM_BYTES, ulid
 from shared.domain.access import Receipt
 from shared.domain.entry import entry_id_of, entry_of
+from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.instants import MINUTE, Instant
 from shared.domain.job import Cancellation, CancelOutcome, Job, JobState, cancelled, is_last_slot, recreated
 from shared.domain.keys import EntryKey, job_key
@@ -45,8 +47,18 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Put:
+    """`is_new` is False when nothing had to be written."""
+
+    job: Job
+    is_created: bool
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
 class JobEditor:
     backend: Backend
+    room: Room
 
     def job(self, call: Call, job_id: str) -> Job:
         """Raises JobNotFound, for other owners' jobs and for those past their end too."""
@@ -63,6 +75,7 @@ class JobEditor:
         now = self.backend.clock.now()
         job_id = request.job_id or ulid(now, self.backend.randomness.random_bytes(RANDOM_BYTES))
         built = build_job(request, owner_id=call.caller.owner_id, job_id=job_id, by=call.caller.name, now=now)
+        self.check_room(call)
         over = self._stored(call, job_id) if request.job_id else None
         for _ in range(WRITE_ATTEMPTS):
             if over is not None and over.state is not JobState.CANCELLED and not _has_expired(over, now):
@@ -75,6 +88,31 @@ class JobEditor:
                 return Creation(job, now)
             over = outcome.current
         raise ChangeContended(job_id)
+
+    def put(self, call: Call, job_id: str, request: CreateJob) -> Put:
+        """Create the job, or make it what the request says. Raises PreconditionFailed, ChangeContended, JobEnded."""
+        for _ in range(WRITE_ATTEMPTS):
+            over = self._stored(call, job_id)
+            now = self.backend.clock.now()
+            has_gone = over is None or over.state is JobState.CANCELLED or _has_expired(over, now)
+            _check_may_put(call, job_id, None if has_gone else over)
+            # A completed job that is to fire again is another one under the same id.
+            is_over = over is not None and over.state is JobState.COMPLETED and not keeps_schedule(over, request)
+            if over is None or has_gone or is_over:
+                built = build_job(request, owner_id=call.caller.owner_id, job_id=job_id, by=call.caller.name, now=now)
+                self.check_room(call)
+                after, is_created = (built if over is None else recreated(built, over)), True
+            else:
+                after, is_created = replaced(over, request, by=call.caller.name, now=now), False
+            if after == over:
+                return Put(after, is_created=False, is_new=False)
+            if not isinstance(self.backend.jobs.write(self._write(call, after, over, now)), RevisionConflict):
+                return Put(after, is_created=is_created, is_new=True)
+        raise ChangeContended(job_id)
+
+    def check_room(self, call: Call) -> None:
+        """Raises TooManyJobs."""
+        self.room.check(call.caller.owner_id)
 
     def change(self, call: Call, job_id: str, decide: Callable[[Job, Instant], Job]) -> Change:
         """Write what `decide` makes of the job. Raises JobNotFound, PreconditionFailed, KeyReused, ChangeContended."""
@@ -98,7 +136,6 @@ class JobEditor:
 
     def cancel(self, call: Call, job_id: str) -> tuple[Change, Cancellation]:
         """Cancel, and only then read what is alive: whatever is not seen then cannot start any more."""
-
         was_completed = False
 
         def decide(job: Job, now: Instant) -> Job:
@@ -166,6 +203,20 @@ def _check_precondition(call: Call, job: Job) -> None:
     named = {tag.strip() for tag in call.if_match.split(",")}
     if "*" not in named and etag_of(job) not in named:
         raise PreconditionFailed(job.job_id, job.revision)
+
+
+def _check_may_put(call: Call, job_id: str, job: Job | None) -> None:
+    """If-None-Match: * creates only; If-Match changes only what it names. Raises PreconditionFailed, InvalidRequest."""
+    if call.if_none_match is not None:
+        if call.if_none_match.strip() != "*":
+            detail = "only If-None-Match: * is understood here: create the job if there is none"
+            raise InvalidRequest(FieldProblem("#/If-None-Match", detail, "*"))
+        if job is not None:
+            raise PreconditionFailed(job_id, job.revision)
+    if call.if_match is not None:
+        if job is None:
+            raise PreconditionFailed(job_id, None)
+        _check_precondition(call, job)
 
 
 def _has_expired(job: Job, now: Instant) -> bool:

@@ -16,7 +16,7 @@ from functions.api.changes import patched, with_state
 from functions.api.documents import cancellation_document, etag_of, job_document
 from functions.api.editor import Change, JobEditor
 from functions.api.gate import Call, call_of
-from functions.api.requests import CreateJob
+from functions.api.requests import CreateJob, check_job_id
 from functions.api.responses import Answer, answer, encoded
 from functions.api.routing import JSON_BODY, PATCH_BODY, Route
 from shared.domain.access import Scope
@@ -46,6 +46,7 @@ class JobRoutes:
             Route("POST", "/v1/jobs", self.create, Scope.WRITE, body=JSON_BODY, model=CreateJob),
             Route("GET", "/v1/jobs", self.list, Scope.READ, query=filters),
             Route("GET", "/v1/jobs/<job_id>", self.get, Scope.READ),
+            Route("PUT", "/v1/jobs/<job_id>", self.put, Scope.WRITE, body=JSON_BODY, model=CreateJob),
             Route("PATCH", "/v1/jobs/<job_id>", self.patch, Scope.WRITE, body=PATCH_BODY),
             Route("DELETE", "/v1/jobs/<job_id>", self.delete, Scope.WRITE),
             Route("POST", "/v1/jobs/<job_id>/pause", self.pause, Scope.WRITE),
@@ -59,6 +60,20 @@ class JobRoutes:
             audit.record("job.create", call, creation.job)
         headers = {"Location": f"/v1/jobs/{creation.job.job_id}", "ETag": etag_of(creation.job)}
         document = job_document(creation.job, now=creation.at, last_run=None)
+        return answer(document, status=HTTPStatus.CREATED, headers=headers)
+
+    def put(self, job_id: str, body: CreateJob, request: Request) -> Answer:
+        call = call_of(request)
+        check_job_id(job_id)
+        if body.job_id not in {None, job_id}:
+            raise InvalidRequest(FieldProblem("#/job_id", "is not the one in the path; leave it out", job_id))
+        put = self.editor.put(call, job_id, body)
+        if put.is_new:
+            audit.record("job.create" if put.is_created else "job.update", call, put.job)
+        if not put.is_created:
+            return self._shown(put.job)
+        headers = {"Location": f"/v1/jobs/{job_id}", "ETag": etag_of(put.job)}
+        document = job_document(put.job, now=put.job.created_at, last_run=None)
         return answer(document, status=HTTPStatus.CREATED, headers=headers)
 
     def list(

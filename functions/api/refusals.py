@@ -6,7 +6,7 @@ Refused
   x ScopeMissing · TooManyRequests          what the caller may do, and how often
   x BodyUnreadable · BodyTooLarge · MediaTypeUnsupported
   x JobNotFound · RunNotFound               does not exist, or belongs to another owner: nobody can tell
-  x JobExists · JobEnded · ChangeContended  the job is not in a state for it
+  x JobExists · JobEnded · ChangeContended · TooManyJobs  the job is not in a state for it
   x PreconditionFailed · KeyReused          the request contradicts an earlier one
 """
 
@@ -108,9 +108,19 @@ class ChangeContended(Refused):
 
 
 class PreconditionFailed(Refused):
-    def __init__(self, job_id: str, revision: int) -> None:
+    """`revision` is what the job is at; None: there is no such job."""
+
+    def __init__(self, job_id: str, revision: int | None) -> None:
+        is_at = "is not there" if revision is None else f'is at revision "{revision}"'
         super().__init__(
-            f'job {job_id!r} is at revision "{revision}", which If-Match does not name; read it again, then repeat'
+            f"job {job_id!r} {is_at}, which If-Match or If-None-Match does not admit; read it again, then repeat"
+        )
+
+
+class TooManyJobs(Refused):
+    def __init__(self, owner_id: str, most: int) -> None:
+        super().__init__(
+            f"owner {owner_id!r} has {most} jobs, ended ones that are still kept included, and no room for more"
         )
 
 

@@ -34,11 +34,19 @@ def _sendable(text: str) -> str:
     return text
 
 
+_JOB_ID_RULE: Final = "a job_id has 1 to 64 characters out of A-Z a-z 0-9 _ and -"
+
+
 def _job_id(text: str) -> str:
     if not JOB_ID.fullmatch(text):
-        detail = "a job_id has 1 to 64 characters out of A-Z a-z 0-9 _ and -"
-        raise PydanticCustomError("job_id", "{detail}", {"detail": detail})
+        raise PydanticCustomError("job_id", "{detail}", {"detail": _JOB_ID_RULE})
     return text
+
+
+def check_job_id(text: str) -> None:
+    """Raises InvalidRequest."""
+    if not JOB_ID.fullmatch(text):
+        raise InvalidRequest(FieldProblem("#/job_id", _JOB_ID_RULE, EXAMPLES["#/job_id"]))
 
 
 Name = Annotated[str, Field(max_length=MAX_NAME_LENGTH), AfterValidator(_sendable)]

@@ -26,6 +26,7 @@ from functions.api.rates import Rates
 from functions.api.refusals import RouteUnknown
 from functions.api.requests import problems_of
 from functions.api.responses import Answer, is_fault, problem
+from functions.api.room import Room
 from functions.api.routing import Route
 from functions.api.runs import RunRoutes
 from functions.api.schedules import ScheduleRoutes
@@ -36,7 +37,7 @@ Handler = Callable[[Event, Any], dict[str, Any]]
 
 
 def routes_of(backend: Backend) -> list[Route]:
-    editor = JobEditor(backend)
+    editor = JobEditor(backend, Room(backend.jobs, backend.clock, backend.settings.jobs_per_owner))
     groups = (JobRoutes(backend, editor), RunRoutes(backend, editor), ScheduleRoutes(backend), HealthRoutes(backend))
     return [route for group in groups for route in group.routes()]
 

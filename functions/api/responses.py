@@ -61,6 +61,7 @@ KINDS: Final[tuple[tuple[type[Exception], Kind], ...]] = (
     (refusals.JobExists, Kind(HTTPStatus.CONFLICT, "job-exists", "The job exists")),
     (refusals.JobEnded, Kind(HTTPStatus.CONFLICT, "job-ended", "The job has ended")),
     (refusals.ChangeContended, Kind(HTTPStatus.CONFLICT, "contended", "The job is being changed")),
+    (refusals.TooManyJobs, Kind(HTTPStatus.CONFLICT, "too-many-jobs", "The owner has no room for more jobs")),
     (refusals.PreconditionFailed, Kind(HTTPStatus.PRECONDITION_FAILED, "precondition", "The job has changed")),
     (refusals.KeyReused, Kind(HTTPStatus.UNPROCESSABLE_ENTITY, "key-reused", "The Idempotency-Key was used before")),
     (StoreThrottled, Kind(HTTPStatus.SERVICE_UNAVAILABLE, "busy", "Too busy at this moment", _AGAIN, True)),

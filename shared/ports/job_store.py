@@ -101,6 +101,13 @@ class JobStore(Protocol):
         """
         ...
 
+    def count_of_owner(self, owner_id: str, *, at_most: int) -> int:
+        """How many jobs the owner has, ended ones included, but no more than `at_most`; eventually consistent.
+
+        Roughly where it is far below `at_most`.
+        """
+        ...
+
     def list_of_owner(self, owner_id: str, *, only: JobFilter, limit: int, cursor: str | None = None) -> Page[Job]:
         """The owner's jobs, newest first by created_at, at most `limit` on a page. Eventually consistent.
 
