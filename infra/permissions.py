@@ -22,7 +22,7 @@ def _dynamodb(**tables: str) -> TableActions:
 API_TABLES = _dynamodb(
     jobs="GetItem Query UpdateItem",
     job_schedules="DeleteItem PutItem",
-    job_runs="GetItem Query",
+    job_runs="GetItem PutItem Query UpdateItem",
     access="GetItem PutItem UpdateItem",
 )
 
@@ -37,7 +37,9 @@ SCHEDULER_TABLES = _dynamodb(
 
 WORKER_TABLES = _dynamodb(
     jobs="BatchGetItem UpdateItem",
-    job_runs="BatchGetItem PartiQLInsert PartiQLUpdate PutItem",
+    # Single-fire entries of long waits between attempts, and orphans: entries whose job is gone.
+    job_schedules="BatchWriteItem PutItem",
+    job_runs="BatchGetItem GetItem PartiQLInsert PartiQLUpdate PutItem UpdateItem",
 )
 
 SENDER: Actions = ("sqs:SendMessage",)

@@ -21,7 +21,7 @@ from shared.domain.job import Job, may_run
 from shared.domain.run import Finish, Run, RunStatus
 from shared.observability.logs import logger_for
 from shared.ports import Clock, Delivery, DueQueue, JobStore, Randomness, RunStore
-from shared.ports.run_store import Heartbeat
+from shared.ports.run_store import Heartbeat, HeartbeatAnswer
 
 _logger = logger_for("worker")
 
@@ -266,8 +266,11 @@ class Executor:
             Heartbeat(live.run.key, live.run.token, lease_until, started_at=live.started_at, progress=live.progress)
             for live in due
         ]
-        for live, is_kept in zip(due, self._run_store.heartbeat(beats), strict=True):
-            if is_kept:
+        for live, answer in zip(due, self._run_store.heartbeat(beats), strict=True):
+            if answer is HeartbeatAnswer.CANCEL_REQUESTED:
+                # It goes on until its target heeds this; the store records it as cancelled whatever comes of it.
+                live.cancelled.set()
+            if answer is not HeartbeatAnswer.FENCED:
                 live.trusted_until = began + self._settings.lease_seconds
                 live.renew_until = began + self._settings.lease_seconds / 3
                 self._messages.hide(live.delivery, seconds=self._settings.visibility_seconds)

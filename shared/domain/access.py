@@ -105,3 +105,5 @@ class Receipt:
     generation: int
     revision: int
     expires_at: Instant
+    #: Of the run that the request planned, if it did.
+    run_id: str | None = None

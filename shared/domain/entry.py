@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from shared.domain.instants import Instant
 from shared.domain.job import Job, JobState
 from shared.domain.keys import EntryKey, run_id_of
-from shared.domain.run import RunKind
+from shared.domain.run import Run, RunKind
 from shared.domain.schedules import At, Misfire, Schedule, fire_at, next_slot, slots
 from shared.domain.sharding import shard_of
 
@@ -54,6 +54,27 @@ class Entry:
 def entry_id_of(job: Job) -> str:
     """The id of the one entry of this generation of a job."""
     return f"{job.job_key}#{job.generation}"
+
+
+def single_entry(run: Run, *, shard_count: int, lane: str) -> Entry:
+    """The single-fire entry that brings the WAITING run to a worker at its `lease_until`.
+
+    The token is part of its id: a scheduler that deletes the entry of an earlier attempt, whose dispatch was accepted
+    only now, must not delete this one.
+    """
+    return Entry(
+        shard=shard_of(run.job_key, shard_count),
+        entry_id=f"{run.job_key}#{run.run_id}#{run.token}",
+        job_key=run.job_key,
+        generation=run.generation,
+        next_at=run.lease_until,
+        from_at=run.lease_until,
+        lane=lane,
+        run_id=run.run_id,
+        slot=run.slot,
+        attempt=run.attempt,
+        kind=run.kind,
+    )
 
 
 def first_slot(job: Job) -> Instant | None:

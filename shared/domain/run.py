@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from shared.domain.instants import Instant
@@ -56,7 +56,10 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The row of table `job_runs`. `token` is the fencing token: it only rises, by one at every claim."""
+    """The row of table `job_runs`. `token` is the fencing token: it only rises, by one at every claim and redrive.
+
+    A WAITING run waits for its attempt number `attempt`, which starts at `lease_until`; nobody runs it.
+    """
 
     job_key: str
     run_id: str
@@ -81,6 +84,11 @@ class Run:
     error: RunError | None = None
     progress: str | None = None
     attempts: tuple[Attempt, ...] = ()
+    #: Attempts before the last redrive, and when the first one since then began: the retry policy counts from there.
+    attempts_before: int = 0
+    tried_since: Instant | None = None
+    #: Somebody asked for the end of the run while it ran. It ends CANCELLED, whatever its target answers.
+    cancel_requested_at: Instant | None = None
     #: The slots that one SKIPPED row stands for.
     gap: Gap | None = None
     expires_at: Instant | None = None
@@ -110,7 +118,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The end of an attempt, or the reason why a claimed run never started. Written only where token is still mine."""
+    """The end of an attempt, or the reason why a claimed run never started. Written only where token is still mine.
+
+    With status WAITING the run has not ended: it waits for attempt number `attempt`, which starts at `lease_until`.
+    """
 
     key: RunKey
     token: int
@@ -123,6 +134,16 @@ class Finish:
     error: RunError | None = None
     attempts: tuple[Attempt, ...] = ()
     expires_at: Instant | None = None
+    lease_until: Instant | None = None
+    attempt: int | None = None
+    tried_since: Instant | None = None
+
+
+def as_cancelled(finish: Finish) -> Finish:
+    """What is stored of a finish when the end of the run was asked for: what the attempt left is kept."""
+    return replace(
+        finish, status=RunStatus.CANCELLED, reason="cancelled", lease_until=None, attempt=None, tried_since=None
+    )
 
 
 # What to do with a message whose run row exists already. ------------------------------------------------------------

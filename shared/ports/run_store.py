@@ -2,12 +2,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
+from shared.domain.access import Receipt
+from shared.domain.entry import Entry
 from shared.domain.instants import Instant
-from shared.domain.keys import RunKey
+from shared.domain.keys import RunKey, job_id_of
 from shared.domain.pages import Page
-from shared.domain.run import Finish, Run
+from shared.domain.run import Finish, Run, RunStatus
+from shared.ports.job_store import ReceiptUsed, Written
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +23,42 @@ class Heartbeat:
     lease_until: Instant
     started_at: Instant | None = None
     progress: str | None = None
+
+
+class HeartbeatAnswer(StrEnum):
+    KEPT = "kept"
+    #: The lease is extended all the same: the run is still ours to end.
+    CANCEL_REQUESTED = "cancel_requested"
+    FENCED = "fenced"
+
+
+@dataclass(frozen=True, slots=True)
+class RowThere:
+    """Nothing was written: the row is not as it was seen. `run` is what it is (None: no row)."""
+
+    run: Run | None
+
+
+PlanOutcome = Written | RowThere | ReceiptUsed
+
+
+@dataclass(frozen=True, slots=True)
+class FailureFilter:
+    """All members must hold; an empty filter admits every failed run. `since` and `until` are about ended_at."""
+
+    job_id: str | None = None
+    error_type: str | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+
+    def admits(self, run: Run) -> bool:
+        ended_at = run.ended_at or 0
+        return (
+            (self.job_id is None or job_id_of(run.job_key) == self.job_id)
+            and (self.error_type is None or (run.error is not None and run.error.type == self.error_type))
+            and (self.since is None or ended_at >= self.since)
+            and (self.until is None or ended_at < self.until)
+        )
 
 
 class RunStore(Protocol):
@@ -36,27 +76,55 @@ class RunStore(Protocol):
         ...
 
     def take_over(self, run: Run, *, seen: Run) -> Run | None:
-        """Replace the row where token, claim_id, status and lease_until are still as seen: nobody claimed, prolonged or
-        ended the run since it was read. None when done, else the row that is there (`seen` when there is none now).
+        """Replace the row where token, claim_id, status, lease_until and cancel_requested_at are still as seen: nobody
+        claimed, prolonged, ended or cancelled the run since it was read. None when done, else the row that is there
+        (`seen` when there is none now).
 
-        `run.token` must exceed `seen.token`. Past attempts of the row are kept. None again when this very claim is what
-        is stored, so a lost answer is no loss.
+        `run.token` must exceed `seen.token`. Past attempts of the row are kept, of many the first and the last ones.
+        None again when this very claim is what is stored, so a lost answer is no loss.
         """
         ...
 
-    def heartbeat(self, beats: Sequence[Heartbeat]) -> list[bool]:
-        """Extend each lease where the row is RUNNING with this token; False: fenced.
+    def heartbeat(self, beats: Sequence[Heartbeat]) -> list[HeartbeatAnswer]:
+        """Extend each lease where the row is RUNNING with this token; FENCED: it is not, and nothing was written.
 
         Puts the run into index `alive`.
         """
         ...
 
-    def finish(self, finishes: Sequence[Finish]) -> list[bool]:
-        """End each run where the row is RUNNING with this token; False: fenced, or ended already.
+    def finish(self, finishes: Sequence[Finish]) -> list[RunStatus | None]:
+        """End each run where the row is RUNNING with this token, and answer the status that is stored then; None:
+        fenced, or ended already.
 
-        True again when this very finish (same token, status and ended_at) is what is stored, so a lost answer is no
-        loss.
-        Takes the run out of index `alive`.
+        A run whose end was asked for (`request_cancel`) is stored as `as_cancelled(finish)`, whatever its finish says.
+        The same answer again when this very finish (same token, status and ended_at; for WAITING lease_until) is what
+        is stored, so a lost answer is no loss.
+        Takes the run out of index `alive`, unless it is WAITING.
+        """
+        ...
+
+    def postpone(self, finish: Finish, entry: Entry) -> RunStatus | None:
+        """Finish as WAITING and put the single-fire entry that ends the wait, in one transaction. Answers as `finish`.
+
+        Nothing is put where the answer is not WAITING.
+        """
+        ...
+
+    def plan(self, run: Run, entry: Entry, *, seen: Run | None, receipt: Receipt | None = None) -> PlanOutcome:
+        """Put a WAITING run, its single-fire entry and the receipt, all in one transaction.
+
+        Refused with RowThere unless there is no row (`seen` None), or the row has the token, status and
+        cancel_requested_at of `seen`, whose past attempts are kept; with ReceiptUsed when the receipt's key is taken,
+        which is looked at first. Calling again with the same run, told by its claim_id, after a lost answer is Written
+        and changes nothing, until a worker has claimed it: then it is RowThere.
+        """
+        ...
+
+    def request_cancel(self, key: RunKey, *, at: Instant, expires_at: Instant) -> Run | None:
+        """Ask for the end of a run, and answer its row as it is then; None: no row.
+
+        WAITING: it is CANCELLED from now on. RUNNING: `cancel_requested_at` is set, unless it is set already, and the
+        next heartbeat or finish of the run obeys. A run that has ended stays as it is.
         """
         ...
 
@@ -74,6 +142,14 @@ class RunStore(Protocol):
 
     def list_of_job(self, job_key: str, *, limit: int, cursor: str | None = None) -> Page[Run]:
         """The job's runs, newest run_id first, strongly consistent. Raises InvalidRequest for a foreign cursor."""
+        ...
+
+    def list_failures(self, owner_id: str, *, only: FailureFilter, limit: int, cursor: str | None = None) -> Page[Run]:
+        """The owner's FAILED and TIMED_OUT runs, newest ended_at first, at most `limit` on a page. Eventually
+        consistent.
+
+        Raises InvalidRequest (pointer `#/cursor`) for a cursor this store did not give for this owner.
+        """
         ...
 
     def alive(self, job_key: str, *, since: Instant) -> list[Run]:

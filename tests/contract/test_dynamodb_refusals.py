@@ -15,7 +15,7 @@ from shared.domain.keys import EntryKey
 from shared.ports import JobWrite, Written
 from tests.contract.faults import UNSENT, Faults, Step, refused
 from tests.contract.stores import Stores, dynamo_stores
-from tests.contract.values import NOW, change_of, creation, finish_of, make_entry, make_job, make_run
+from tests.contract.values import NOW, SUCCEEDED, change_of, creation, finish_of, make_entry, make_job, make_run
 from tests.emulator import aws_environment
 
 pytestmark = pytest.mark.emulator
@@ -138,7 +138,7 @@ def test_a_fenced_statement_is_not_run_again(faulty: Faulty) -> None:
     stores.runs.insert(runs)
     faults.script("BatchExecuteStatement", statement_errors("ThrottlingError", 0))
 
-    assert stores.runs.finish([finish_of(runs[0]), finish_of(runs[1], token=1)]) == [True, False]
+    assert stores.runs.finish([finish_of(runs[0]), finish_of(runs[1], token=1)]) == [SUCCEEDED, None]
     assert [len(call["Statements"]) for call in faults.calls["BatchExecuteStatement"]] == [2, 2, 1]
 
 

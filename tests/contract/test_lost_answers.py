@@ -9,6 +9,7 @@ import pytest
 
 from shared.adapters.aws.client import dynamodb_client
 from shared.config import TableNames
+from shared.domain.entry import single_entry
 from shared.domain.errors import OutcomeUnknown
 from shared.domain.fleet import Lease
 from shared.domain.instants import Instant
@@ -18,7 +19,22 @@ from shared.ports import RevisionConflict, Written
 from shared.ports.run_store import Heartbeat
 from tests.contract.faults import CUT_OFF, LOST, Faults, Step, refused
 from tests.contract.stores import Stores, dynamo_stores
-from tests.contract.values import NOW, change_of, creation, finish_of, make_entry, make_job, make_key, make_run
+from tests.contract.values import (
+    CANCELLED,
+    KEPT,
+    NOW,
+    SUCCEEDED,
+    WAITING,
+    change_of,
+    creation,
+    finish_of,
+    make_entry,
+    make_job,
+    make_key,
+    make_run,
+    make_waiting,
+    postponement_of,
+)
 from tests.emulator import aws_environment
 
 pytestmark = pytest.mark.emulator
@@ -57,7 +73,7 @@ def test_a_finish_is_done(faulty: Faulty) -> None:
     stores.runs.insert([run])
     faults.script("BatchExecuteStatement", LOST)
 
-    assert stores.runs.finish([finish_of(run, attempts=(Attempt(1, NOW, NOW, "w"),))]) == [True]
+    assert stores.runs.finish([finish_of(run, attempts=(Attempt(1, NOW, NOW, "w"),))]) == [SUCCEEDED]
     found = stores.runs.get(run.key)
     assert found is not None
     assert len(found.attempts) == 1
@@ -69,7 +85,7 @@ def test_a_finish_of_another_token_is_fenced_all_the_same(faulty: Faulty) -> Non
     stores.runs.insert([run])
     faults.script("BatchExecuteStatement", LOST)
 
-    assert stores.runs.finish([finish_of(run, token=1)]) == [False]
+    assert stores.runs.finish([finish_of(run, token=1)]) == [None]
 
 
 def test_a_heartbeat_is_done(faulty: Faulty) -> None:
@@ -77,7 +93,7 @@ def test_a_heartbeat_is_done(faulty: Faulty) -> None:
     stores.runs.insert([make_run()])
     faults.script("BatchExecuteStatement", LOST)
 
-    assert stores.runs.heartbeat([Heartbeat(make_run().key, 1, Instant(NOW + 99))]) == [True]
+    assert stores.runs.heartbeat([Heartbeat(make_run().key, 1, Instant(NOW + 99))]) == [KEPT]
 
 
 def test_a_take_over_is_won(faulty: Faulty) -> None:
@@ -187,7 +203,7 @@ def test_what_is_never_answered_is_named_unknown(faulty: Faulty) -> None:
 
     with pytest.raises(OutcomeUnknown):
         stores.runs.finish([finish_of(make_run())])
-    assert stores.runs.finish([finish_of(make_run())]) == [True]
+    assert stores.runs.finish([finish_of(make_run())]) == [SUCCEEDED]
 
 
 def test_a_write_of_which_nothing_is_seen_is_unknown(faulty: Faulty) -> None:
@@ -213,3 +229,68 @@ def test_an_answer_that_was_cut_off_is_not_taken_for_an_empty_one(faulty: Faulty
     faults.script("GetItem", CUT_OFF)
 
     assert stores.runs.get(make_run().key) == make_run()
+
+
+@pytest.mark.parametrize("steps", [[LOST], [LOST, FORGOTTEN], [LOST] * FOR_EVER], ids=["once", "forgotten", "for ever"])
+def test_a_plan_is_written(faulty: Faulty, steps: list[Step]) -> None:
+    stores, faults = faulty
+    run = make_waiting()
+    faults.script("TransactWriteItems", *steps)
+
+    assert stores.runs.plan(run, single_entry(run, shard_count=4, lane="default"), seen=None) == Written()
+    assert stores.runs.get(run.key) == run
+
+
+def test_a_plan_that_another_transaction_stopped_is_made_again(faulty: Faulty) -> None:
+    stores, faults = faulty
+    run = make_waiting()
+    conflict = refused(
+        "TransactionCanceledException",
+        CancellationReasons=[{"Code": "TransactionConflict"}, {"Code": "None"}],
+    )
+    faults.script("TransactWriteItems", conflict, conflict)
+
+    assert stores.runs.plan(run, single_entry(run, shard_count=4, lane="default"), seen=None) == Written()
+    assert len(faults.calls["TransactWriteItems"]) == 3
+
+
+def test_a_plan_of_which_nothing_is_seen_is_unknown(faulty: Faulty) -> None:
+    stores, faults = faulty
+    run = make_waiting()
+    faults.script("TransactWriteItems", *[refused("InternalServerError", 500)] * FOR_EVER)
+
+    with pytest.raises(OutcomeUnknown):
+        stores.runs.plan(run, single_entry(run, shard_count=4, lane="default"), seen=None)
+
+
+@pytest.mark.parametrize("steps", [[LOST], [LOST, FORGOTTEN]], ids=["once", "forgotten"])
+def test_a_postponement_is_done(faulty: Faulty, steps: list[Step]) -> None:
+    stores, faults = faulty
+    run = make_run()
+    stores.runs.insert([run])
+    faults.script("TransactWriteItems", *steps)
+
+    entry = single_entry(make_waiting(token=1), shard_count=4, lane="default")
+    assert stores.runs.postpone(postponement_of(run), entry) is WAITING
+
+
+def test_a_request_to_cancel_is_done(faulty: Faulty) -> None:
+    stores, faults = faulty
+    run = make_run()
+    stores.runs.insert([run])
+    faults.script("UpdateItem", LOST)
+
+    row = stores.runs.request_cancel(run.key, at=NOW, expires_at=NOW)
+
+    assert row == replace(run, cancel_requested_at=NOW)
+    assert stores.runs.get(run.key) == row
+
+
+def test_the_finish_of_a_cancelled_run_is_done(faulty: Faulty) -> None:
+    stores, faults = faulty
+    run = make_run()
+    stores.runs.insert([run])
+    stores.runs.request_cancel(run.key, at=NOW, expires_at=NOW)
+    faults.script("BatchExecuteStatement", LOST, LOST)
+
+    assert stores.runs.finish([finish_of(run)]) == [CANCELLED]

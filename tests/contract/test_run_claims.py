@@ -12,7 +12,7 @@ from shared.domain.schedules import Gap
 from shared.ports.run_store import Heartbeat
 from tests.contract.races import race
 from tests.contract.stores import Stores
-from tests.contract.values import NOW, finish_of, make_run
+from tests.contract.values import FENCED, KEPT, NOW, finish_of, make_run
 
 
 def stored(stores: Stores, run: Run) -> Run:
@@ -201,8 +201,8 @@ def test_a_heartbeat_prolongs_the_lease_and_tells_progress(stores: Stores) -> No
     run = stored(stores, make_run())
     beat = beat_of(run, started_at=Instant(NOW + 3), progress="half")
 
-    assert stores.runs.heartbeat([beat]) == [True]
-    assert stores.runs.heartbeat([beat_of(run)]) == [True]
+    assert stores.runs.heartbeat([beat]) == [KEPT]
+    assert stores.runs.heartbeat([beat_of(run)]) == [KEPT]
     assert stores.runs.get(run.key) == replace(
         run, lease_until=beat.lease_until, started_at=Instant(NOW + 3), progress="half"
     )
@@ -212,12 +212,12 @@ def test_a_heartbeat_prolongs_the_lease_and_tells_progress(stores: Stores) -> No
 def test_a_heartbeat_of_another_token_is_fenced(stores: Stores, token: int) -> None:
     run = stored(stores, make_run(token=2))
 
-    assert stores.runs.heartbeat([beat_of(run, token=token)]) == [False]
+    assert stores.runs.heartbeat([beat_of(run, token=token)]) == [FENCED]
     assert stores.runs.get(run.key) == run
 
 
 def test_a_heartbeat_of_no_run_creates_none(stores: Stores) -> None:
-    assert stores.runs.heartbeat([beat_of(make_run())]) == [False]
+    assert stores.runs.heartbeat([beat_of(make_run())]) == [FENCED]
     assert stores.runs.get(make_run().key) is None
 
 
@@ -225,21 +225,21 @@ def test_a_heartbeat_of_an_ended_run_is_fenced(stores: Stores) -> None:
     run = stored(stores, make_run())
     stores.runs.finish([finish_of(run)])
 
-    assert stores.runs.heartbeat([beat_of(run)]) == [False]
+    assert stores.runs.heartbeat([beat_of(run)]) == [FENCED]
 
 
 def test_heartbeats_of_a_batch_succeed_or_fail_alone(stores: Stores) -> None:
     runs = [stored(stores, make_run(NOW + slot)) for slot in range(30)]
     beats = [beat_of(run, token=1 + number % 2) for number, run in enumerate(runs)]
 
-    assert stores.runs.heartbeat(beats) == [True, False] * 15
+    assert stores.runs.heartbeat(beats) == [KEPT, FENCED] * 15
 
 
 def test_two_heartbeats_of_one_run_in_a_batch_take_their_turns(stores: Stores) -> None:
     run = stored(stores, make_run())
     beats = [beat_of(run, progress="1"), beat_of(run, token=9), beat_of(run, progress="2")]
 
-    assert stores.runs.heartbeat(beats) == [True, False, True]
+    assert stores.runs.heartbeat(beats) == [KEPT, FENCED, KEPT]
     found = stores.runs.get(run.key)
     assert found is not None
     assert found.progress == "2"

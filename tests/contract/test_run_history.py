@@ -11,7 +11,7 @@ from shared.domain.instants import HOUR, MINUTE, Instant
 from shared.domain.run import Attempt, Run, RunError, RunStatus
 from shared.ports.run_store import Heartbeat
 from tests.contract.stores import Stores
-from tests.contract.values import NOW, finish_of, make_run
+from tests.contract.values import NOW, SUCCEEDED, finish_of, make_run
 
 
 def stored(stores: Stores, run: Run) -> Run:
@@ -37,7 +37,7 @@ def test_a_finish_stores_what_it_says_and_keeps_the_rest(stores: Stores) -> None
         expires_at=Instant(NOW + 1),
     )
 
-    assert stores.runs.finish([finish]) == [True]
+    assert stores.runs.finish([finish]) == [RunStatus.FAILED]
     assert stores.runs.get(run.key) == replace(
         run,
         status=RunStatus.FAILED,
@@ -54,12 +54,12 @@ def test_a_finish_stores_what_it_says_and_keeps_the_rest(stores: Stores) -> None
 def test_a_finish_of_another_token_is_fenced(stores: Stores, token: int) -> None:
     run = stored(stores, make_run(token=2))
 
-    assert stores.runs.finish([finish_of(run, token=token)]) == [False]
+    assert stores.runs.finish([finish_of(run, token=token)]) == [None]
     assert stores.runs.get(run.key) == run
 
 
 def test_a_finish_of_no_run_creates_none(stores: Stores) -> None:
-    assert stores.runs.finish([finish_of(make_run())]) == [False]
+    assert stores.runs.finish([finish_of(make_run())]) == [None]
     assert stores.runs.get(make_run().key) is None
 
 
@@ -69,7 +69,7 @@ def test_the_same_finish_again_is_done_and_adds_nothing(stores: Stores) -> None:
     stores.runs.finish([finish])
     once = stores.runs.get(run.key)
 
-    assert stores.runs.finish([finish]) == [True]
+    assert stores.runs.finish([finish]) == [SUCCEEDED]
     assert stores.runs.get(run.key) == once
 
 
@@ -78,14 +78,14 @@ def test_another_finish_of_an_ended_run_is_fenced(stores: Stores) -> None:
     stores.runs.finish([finish_of(run)])
 
     later = finish_of(run, ended_at=Instant(NOW + 6))
-    assert stores.runs.finish([later, finish_of(run, status=RunStatus.FAILED)]) == [False, False]
+    assert stores.runs.finish([later, finish_of(run, status=RunStatus.FAILED)]) == [None, None]
 
 
 def test_finishes_of_a_batch_succeed_or_fail_alone(stores: Stores) -> None:
     runs = [stored(stores, make_run(NOW + slot)) for slot in range(60)]
     finishes = [finish_of(run, token=1 + number % 2) for number, run in enumerate(runs)]
 
-    assert stores.runs.finish(finishes) == [True, False] * 30
+    assert stores.runs.finish(finishes) == [SUCCEEDED, None] * 30
     assert stores.runs.finish([]) == []
 
 
@@ -94,7 +94,7 @@ def test_of_two_finishes_of_one_run_in_a_batch_the_first_counts(stores: Stores) 
 
     answers = stores.runs.finish([finish_of(run), finish_of(run, status=RunStatus.FAILED), finish_of(run)])
 
-    assert answers == [True, False, True]
+    assert answers == [SUCCEEDED, None, SUCCEEDED]
 
 
 def test_many_runs_are_read_by_key_and_those_that_do_not_exist_are_missing(stores: Stores) -> None:
@@ -103,9 +103,7 @@ def test_many_runs_are_read_by_key_and_those_that_do_not_exist_are_missing(store
     keys = [run.key for run in [*runs[:2], other]]
 
     assert stores.runs.get_many([]) == {}
-    assert stores.runs.get_many([*keys, make_run(NOW + 9).key, keys[0]]) == {
-        run.key: run for run in [*runs[:2], other]
-    }
+    assert stores.runs.get_many([*keys, make_run(NOW + 9).key, keys[0]]) == {run.key: run for run in [*runs[:2], other]}
 
 
 def test_more_runs_than_one_call_may_ask_for_are_read(stores: Stores) -> None:

@@ -12,12 +12,17 @@ from shared.domain.instants import MINUTE, Instant
 from shared.domain.job import Job, next_generation
 from shared.domain.keys import run_id_of
 from shared.domain.message import Dispatch
-from shared.domain.run import Finish, Run, RunKind, RunStatus
+from shared.domain.run import Attempt, Finish, Run, RunError, RunKind, RunStatus
 from shared.domain.schedules import Every
 from shared.domain.signing import SigningKey
-from shared.ports import JobWrite
+from shared.ports import HeartbeatAnswer, JobWrite
 
 NOW = Instant(1_795_737_600_000)
+
+#: Short names of answers that many tests compare with.
+SUCCEEDED, FAILED, CANCELLED = RunStatus.SUCCEEDED, RunStatus.FAILED, RunStatus.CANCELLED
+WAITING = RunStatus.WAITING
+KEPT, CANCEL_REQUESTED, FENCED = HeartbeatAnswer.KEPT, HeartbeatAnswer.CANCEL_REQUESTED, HeartbeatAnswer.FENCED
 
 
 def make_job(job_id: str = "job", **changes: Any) -> Job:
@@ -101,6 +106,26 @@ def make_run(slot: int = NOW, **changes: Any) -> Run:
 def finish_of(run: Run, **changes: Any) -> Finish:
     finish = Finish(key=run.key, token=run.token, status=RunStatus.SUCCEEDED, ended_at=Instant(run.slot + 5))
     return replace(finish, **changes)
+
+
+def make_waiting(slot: int = NOW, **changes: Any) -> Run:
+    """A run that was planned and not claimed yet."""
+    waits = {"status": RunStatus.WAITING, "token": 0, "claim_id": "plan-1", "worker_id": "", "claimed_at": None}
+    return make_run(slot, **waits | changes)
+
+
+def postponement_of(run: Run, **changes: Any) -> Finish:
+    """The finish of an attempt after which the run waits for the next one."""
+    return finish_of(
+        run,
+        **{
+            "status": RunStatus.WAITING,
+            "lease_until": Instant(NOW + 90_000),
+            "attempt": run.attempt + 1,
+            "attempts": (Attempt(run.attempt, NOW, Instant(NOW + 5), "worker-1", RunError("http_5xx", "503")),),
+            **changes,
+        },
+    )
 
 
 def make_key(key_id: str = "a1", **changes: Any) -> ApiKey:

@@ -7,8 +7,11 @@ A writer whose condition fails is shown the row (`ALL_OLD`), so that it can tell
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from types import MappingProxyType
+
+from shared.adapters.dynamodb.attributes import Row
 
 # jobs ---------------------------------------------------------------------------------------------------------------
 
@@ -43,11 +46,14 @@ MOVE_ENTRY = "SET #next_at = :next_at REMOVE #fresh"
 
 # job_runs -----------------------------------------------------------------------------------------------------------
 
-#: Lease and status too: a run that was prolonged or ended since it was read is not taken over.
-_FENCE_IS_AS_SEEN = "#token = :seen_token AND #status = :seen_status AND #lease_until = :seen_lease_until"
-RUN_IS_AS_SEEN = f"{_FENCE_IS_AS_SEEN} AND #claim_id = :seen_claim_id"
-#: The same where the row was claimed without a claim_id, which is then no attribute.
-UNCLAIMED_RUN_IS_AS_SEEN = f"{_FENCE_IS_AS_SEEN} AND attribute_not_exists(#claim_id)"
+RUN_IS_NEW = "attribute_not_exists(#run_id)"
+#: By this token, and nobody has asked for its end.
+RUN_IS_HELD = "#token = :held_token AND #status = :running AND attribute_not_exists(#cancel_requested_at)"
+#: What a claim, a heartbeat, a finish or a cancel of a run changes: each of them stops a take-over.
+CLAIM_OF_RUN = ("token", "claim_id", "status", "lease_until", "cancel_requested_at")
+#: The same for a plan, to which the lease says nothing.
+FENCE_OF_RUN = ("token", "status", "cancel_requested_at")
+FAILURES_OF_SLICE = "#failure_slice = :slice"
 RUNS_OF_JOB = "#job_key = :job_key"
 RUNS_SINCE = "#job_key = :job_key AND #run_id >= :run_id"
 
@@ -78,8 +84,26 @@ def names(*expressions: str) -> dict[str, str]:
     return {placeholder: name for expression in expressions for placeholder, name in _names_in(expression)}
 
 
-def set_and_remove(present: Iterable[str], absent: Iterable[str]) -> str:
-    """An update that sets each present attribute `name` to `:name`, and removes the absent ones."""
-    sets = ", ".join(f"#{name} = :{name}" for name in present)
+def all_as_seen(row: Row, attributes: Iterable[str]) -> tuple[str, Row]:
+    """A condition, with its values, that each of these attributes is as it stands in `row`, or missing as there."""
+    terms = []
+    values: Row = {}
+    for name in attributes:
+        if name in row:
+            terms.append(f"#{name} = :seen_{name}")
+            values[f":seen_{name}"] = row[name]
+        else:
+            terms.append(f"attribute_not_exists(#{name})")
+    return " AND ".join(terms), values
+
+
+def set_and_remove(
+    present: Iterable[str], absent: Iterable[str], *, paths: Mapping[str, Iterable[str]] = MappingProxyType({})
+) -> str:
+    """An update that sets each present attribute `name` to `:name`, and removes the absent ones. Of each map in `paths`
+    it sets the members.
+    """
+    members = [f"#{parent}.#{name} = :{name}" for parent, names_of in paths.items() for name in names_of]
+    sets = ", ".join([f"#{name} = :{name}" for name in present] + members)
     removes = ", ".join(f"#{name}" for name in absent)
     return f"SET {sets} REMOVE {removes}" if removes else f"SET {sets}"

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from shared.adapters.aws.calls import DEFAULT_PATIENCE, Calls, Patience
 from shared.adapters.aws.faults import ConditionFailed, TransactionRefused
-from shared.adapters.dynamodb import access_rows, conditions, entry_rows, job_rows
+from shared.adapters.dynamodb import conditions, entry_rows, job_rows
 from shared.adapters.dynamodb.attributes import Row, text, whole
 from shared.adapters.dynamodb.batches import Batches
 from shared.adapters.dynamodb.columns import seconds_until
-from shared.adapters.dynamodb.owner_listing import OwnerListing
+from shared.adapters.dynamodb.owner_count import OwnerCount
+from shared.adapters.dynamodb.owner_listing import OwnerListing, jobs_of_owner
 from shared.adapters.dynamodb.queries import Queries
+from shared.adapters.dynamodb.receipts import Receipts
 from shared.adapters.job_rules import is_as_read, is_completed, is_written
 from shared.config import TableNames
-from shared.domain.access import Receipt
 from shared.domain.errors import OutcomeUnknown, StoreContended
 from shared.domain.instants import Instant
 from shared.domain.job import Cancellation, Job, JobState
@@ -43,17 +44,17 @@ class DynamoJobStore:
         self._tables = tables
         self._calls = Calls(clock, randomness, patience)
         self._batches = Batches(client, self._calls)
-        self._listing = OwnerListing(Queries(client, self._calls), tables.jobs)
+        self._receipts = Receipts(client, self._calls, tables.access)
+        self._count = OwnerCount(client, self._calls, tables.jobs)
+        self._listing = OwnerListing(Queries(client, self._calls), jobs_of_owner(tables.jobs))
 
     def get(self, job_key: str) -> Job | None:
-        row = self._row(self._tables.jobs, job_rows.key_of(job_key))
-        return None if row is None else job_rows.read_job(row)
-
-    def _row(self, table: str, key: Row) -> Row | None:
+        key = job_rows.key_of(job_key)
         answer = self._calls.repeat(
-            "jobs.get", lambda: self._client.get_item(TableName=table, Key=key, ConsistentRead=True)
+            "jobs.get", lambda: self._client.get_item(TableName=self._tables.jobs, Key=key, ConsistentRead=True)
         )
-        return answer.get("Item")
+        row = answer.get("Item")
+        return None if row is None else job_rows.read_job(row)
 
     def get_many(self, job_keys: Collection[str]) -> dict[str, Job]:
         keys = [job_rows.key_of(job_key) for job_key in job_keys]
@@ -83,7 +84,7 @@ class DynamoJobStore:
 
     def _outcome_of_refused(self, change: JobWrite) -> WriteOutcome | None:
         """Why the transaction was refused; None when what refused it has gone meanwhile."""
-        used = self._receipt_in_the_way(change.receipt)
+        used = self._receipts.in_the_way(change.receipt)
         if used is not None and used != change.receipt:
             return ReceiptUsed(used)
         current = self.get(change.job.job_key)
@@ -92,14 +93,6 @@ class DynamoJobStore:
         if used is not None or not is_as_read(change.previous, current):
             return RevisionConflict(current)
         return None
-
-    def _receipt_in_the_way(self, receipt: Receipt | None) -> Receipt | None:
-        if receipt is None:
-            return None
-        key = access_rows.receipt_key(receipt.owner_id, receipt.idempotency_key)
-        row = self._row(self._tables.access, key)
-        stored = None if row is None else access_rows.read_receipt(row)
-        return stored if stored is not None and stored.expires_at > receipt.at else None
 
     def _transaction(self, change: JobWrite) -> list[Any]:
         items: list[Any] = [{"Update": self._job_update(change)}]
@@ -112,7 +105,7 @@ class DynamoJobStore:
             key = entry_rows.key_of(change.remove_entry)
             items.append({"Delete": {"TableName": self._tables.job_schedules, "Key": key}})
         if change.receipt is not None:
-            items.append({"Put": self._receipt_put(change.receipt)})
+            items.append(self._receipts.put(change.receipt))
         return items
 
     def _job_update(self, change: JobWrite) -> dict[str, Any]:
@@ -132,15 +125,6 @@ class DynamoJobStore:
             "ConditionExpression": condition,
             "ExpressionAttributeNames": conditions.names(expression, condition),
             "ExpressionAttributeValues": values,
-        }
-
-    def _receipt_put(self, receipt: Receipt) -> dict[str, Any]:
-        return {
-            "TableName": self._tables.access,
-            "Item": access_rows.write_receipt(receipt),
-            "ConditionExpression": conditions.RECEIPT_IS_FREE,
-            "ExpressionAttributeNames": conditions.names(conditions.RECEIPT_IS_FREE),
-            "ExpressionAttributeValues": {":now": whole(receipt.at)},
         }
 
     def record_cancellation(self, job_key: str, generation: int, cancellation: Cancellation) -> Cancellation:
@@ -183,5 +167,8 @@ class DynamoJobStore:
             ),
         )
 
+    def count_of_owner(self, owner_id: str, *, at_most: int) -> int:
+        return self._count.count(owner_id, at_most=at_most)
+
     def list_of_owner(self, owner_id: str, *, only: JobFilter, limit: int, cursor: str | None = None) -> Page[Job]:
-        return self._listing.page(owner_id, only=only, limit=limit, cursor=cursor)
+        return self._listing.page(owner_id, admits=only.admits, limit=limit, cursor=cursor)

@@ -1,4 +1,4 @@
-"""The jobs of an owner, newest first: the slices of index `by_owner`, merged.
+"""What an owner has, newest first: the slices of an index by owner, merged.
 
 A cursor holds the position in each slice: null before its first row, 0 behind its last, else the last row taken.
 """
@@ -6,60 +6,122 @@ A cursor holds the position in each slice: null before its first row, 0 behind i
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from typing import Generic, TypeVar
 
 from shared.adapters.cursors import decode_cursor, encode_cursor, foreign_cursor
-from shared.adapters.dynamodb import conditions, job_rows
+from shared.adapters.dynamodb import conditions, job_rows, run_rows
 from shared.adapters.dynamodb.attributes import Row, text, whole
 from shared.adapters.dynamodb.queries import Queries, Query
 from shared.domain.instants import LAST_INSTANT
 from shared.domain.job import Job
-from shared.domain.keys import job_key
-from shared.domain.limits import JOB_ID
+from shared.domain.keys import RunKey, job_id_of, job_key
+from shared.domain.limits import JOB_ID, RUN_ID
 from shared.domain.pages import Page
+from shared.domain.run import Run
 from shared.domain.sharding import OWNER_SLICES, owner_slices
-from shared.ports.job_store import JobFilter
 
 #: Rows looked at for one page: a filter that admits little answers short pages rather than slow ones.
 SCANNED_FOR_A_PAGE = 1_000
 SMALLEST_READ = 8
-_LIST = "jobs"
 _ENDED = 0
 
-Position = None | int | tuple[int, str]
+T = TypeVar("T")
+#: Instant of the index, then what names the row beside its owner.
+Position = None | int | tuple[int, *tuple[str, ...]]
 
 
-class OwnerListing:
-    def __init__(self, queries: Queries, table: str) -> None:
+@dataclass(frozen=True, slots=True)
+class Shape(Generic[T]):
+    """Which index is listed, and how its rows are read."""
+
+    list_name: str
+    table: str
+    index: str
+    condition: str
+    partition: str
+    sort: str
+    read: Callable[[Row], T]
+    position_of: Callable[[T], tuple[int, *tuple[str, ...]]]
+    #: The table's key of the row that `names` names; None when they name none.
+    key_of: Callable[[str, Sequence[object]], Row | None]
+
+
+def jobs_of_owner(table: str) -> Shape[Job]:
+    return Shape(
+        list_name="jobs",
+        table=table,
+        index="by_owner",
+        condition=conditions.JOBS_OF_SLICE,
+        partition=job_rows.OWNER_SLICE,
+        sort=job_rows.CREATED_AT,
+        read=job_rows.read_job,
+        position_of=lambda job: (job.created_at, job.job_id),
+        key_of=_key_of_job,
+    )
+
+
+def failures_of_owner(table: str) -> Shape[Run]:
+    return Shape(
+        list_name="failures",
+        table=table,
+        index="failures",
+        condition=conditions.FAILURES_OF_SLICE,
+        partition=run_rows.FAILURE_SLICE,
+        sort=run_rows.ENDED_AT,
+        read=run_rows.read_run,
+        position_of=lambda run: (run.ended_at or 0, job_id_of(run.job_key), run.run_id),
+        key_of=_key_of_run,
+    )
+
+
+def _key_of_job(owner_id: str, names: Sequence[object]) -> Row | None:
+    match names:
+        case [str() as job_id] if JOB_ID.fullmatch(job_id):
+            return job_rows.key_of(job_key(owner_id, job_id))
+    return None
+
+
+def _key_of_run(owner_id: str, names: Sequence[object]) -> Row | None:
+    match names:
+        case [str() as job_id, str() as run_id] if JOB_ID.fullmatch(job_id) and RUN_ID.fullmatch(run_id):
+            return run_rows.key_of(RunKey(job_key(owner_id, job_id), run_id))
+    return None
+
+
+class OwnerListing(Generic[T]):
+    def __init__(self, queries: Queries, shape: Shape[T]) -> None:
         self._queries = queries
-        self._table = table
+        self._shape = shape
 
-    def page(self, owner_id: str, *, only: JobFilter, limit: int, cursor: str | None) -> Page[Job]:
-        positions = [None] * OWNER_SLICES if cursor is None else _positions(decode_cursor(cursor, _LIST, owner_id))
+    def page(self, owner_id: str, *, admits: Callable[[T], bool], limit: int, cursor: str | None) -> Page[T]:
+        name = self._shape.list_name
+        positions = [None] * OWNER_SLICES if cursor is None else self._positions(owner_id, cursor)
         slices = self._slices(owner_id, positions, read_size=max(SMALLEST_READ, 2 * limit // OWNER_SLICES))
-        heads = [(-head.created_at, number) for number, of in enumerate(slices) if (head := of.head()) is not None]
+        heads = [(-at, number) for number, of in enumerate(slices) if (at := of.head_at()) is not None]
         heapify(heads)
-        admitted: list[Job] = []
+        admitted: list[T] = []
         scanned = 0
         while heads and len(admitted) < limit and scanned < SCANNED_FOR_A_PAGE:
             _, number = heappop(heads)
-            job = slices[number].take()
+            item = slices[number].take()
             scanned += 1
-            if only.admits(job):
-                admitted.append(job)
-            head = slices[number].head()
-            if head is not None:
-                heappush(heads, (-head.created_at, number))
-        rest = encode_cursor(_LIST, owner_id, [of.position for of in slices]) if heads else None
+            if admits(item):
+                admitted.append(item)
+            at = slices[number].head_at()
+            if at is not None:
+                heappush(heads, (-at, number))
+        rest = encode_cursor(name, owner_id, [of.position for of in slices]) if heads else None
         return Page(tuple(admitted), rest)
 
-    def _slices(self, owner_id: str, positions: Sequence[Position], *, read_size: int) -> list[_Slice]:
+    def _slices(self, owner_id: str, positions: Sequence[Position], *, read_size: int) -> list[_Slice[T]]:
         queries = (
             Query(
-                table=self._table,
-                index="by_owner",
-                condition=conditions.JOBS_OF_SLICE,
+                table=self._shape.table,
+                index=self._shape.index,
+                condition=self._shape.condition,
                 values={":slice": text(name)},
                 is_consistent=False,
                 is_ascending=False,
@@ -67,60 +129,57 @@ class OwnerListing:
             )
             for name in owner_slices(owner_id)
         )
-        return [_Slice(self._queries, owner_id, *each) for each in zip(queries, positions, strict=True)]
+        return [_Slice(self._queries, self._shape, owner_id, *each) for each in zip(queries, positions, strict=True)]
+
+    def _positions(self, owner_id: str, cursor: str) -> list[Position]:
+        stored = decode_cursor(cursor, self._shape.list_name, owner_id)
+        if not isinstance(stored, list) or len(stored) != OWNER_SLICES:
+            raise foreign_cursor()
+        return [self._position(owner_id, position) for position in stored]
+
+    def _position(self, owner_id: str, stored: object) -> Position:
+        match stored:
+            case None:
+                return None
+            case int() if stored == _ENDED:
+                return _ENDED
+            case [int() as at, *names] if 0 <= at <= LAST_INSTANT and self._shape.key_of(owner_id, names):
+                return (int(at), *map(str, names))
+        raise foreign_cursor()
 
 
-class _Slice:
+class _Slice(Generic[T]):
     """One partition of the index, read ahead by a page."""
 
-    def __init__(self, queries: Queries, owner_id: str, query: Query, position: Position) -> None:
+    def __init__(self, queries: Queries, shape: Shape[T], owner_id: str, query: Query, position: Position) -> None:
         self._queries = queries
+        self._shape = shape
         self._query = query
-        self._read: deque[Job] = deque()
+        self._read: deque[T] = deque()
         self._position = position
         self._has_more = position != _ENDED
-        self._start = _start_key(owner_id, query, position) if isinstance(position, tuple) else None
+        self._start = self._start_key(owner_id, position) if isinstance(position, tuple) else None
 
     @property
     def position(self) -> Position:
         return self._position if self._read or self._has_more else _ENDED
 
-    def head(self) -> Job | None:
-        """The next job, or None when the slice ended."""
+    def head_at(self) -> int | None:
+        """The instant of the next item, or None when the slice ended."""
         while not self._read and self._has_more:
-            page = self._queries.page("jobs.list_of_owner", self._query, self._start)
-            self._read.extend(map(job_rows.read_job, page.rows))
+            page = self._queries.page(f"list.{self._shape.list_name}", self._query, self._start)
+            self._read.extend(map(self._shape.read, page.rows))
             self._start = page.next_start
             self._has_more = page.next_start is not None
-        return self._read[0] if self._read else None
+        return self._shape.position_of(self._read[0])[0] if self._read else None
 
-    def take(self) -> Job:
-        job = self._read.popleft()
-        self._position = (job.created_at, job.job_id)
-        return job
+    def take(self) -> T:
+        item = self._read.popleft()
+        self._position = self._shape.position_of(item)
+        return item
 
-
-def _start_key(owner_id: str, query: Query, position: tuple[int, str]) -> Row:
-    created_at, job_id = position
-    return {
-        **job_rows.key_of(job_key(owner_id, job_id)),
-        job_rows.OWNER_SLICE: query.values[":slice"],
-        job_rows.CREATED_AT: whole(created_at),
-    }
-
-
-def _positions(stored: object) -> list[Position]:
-    if not isinstance(stored, list) or len(stored) != OWNER_SLICES:
-        raise foreign_cursor()
-    return [_position(position) for position in stored]
-
-
-def _position(stored: object) -> Position:
-    match stored:
-        case None:
-            return None
-        case int() if stored == _ENDED:
-            return _ENDED
-        case [int() as created_at, str() as job_id] if 0 <= created_at <= LAST_INSTANT and JOB_ID.fullmatch(job_id):
-            return int(created_at), job_id
-    raise foreign_cursor()
+    def _start_key(self, owner_id: str, position: tuple[int, *tuple[str, ...]]) -> Row:
+        at, *names = position
+        key = self._shape.key_of(owner_id, names)
+        assert key is not None
+        return {**key, self._shape.partition: self._query.values[":slice"], self._shape.sort: whole(at)}

@@ -23,6 +23,7 @@ PARTITION = "job_key"
 SORT = "run_id"
 ALIVE_AT = "alive_at"
 FAILURE_SLICE = "failure_slice"
+ENDED_AT = "ended_at"
 TTL = "expires_at"
 #: A map from `t<token>_<n>` to JSON: a finish adds its attempts without knowing those before, and twice is once.
 ATTEMPTS = "attempts"
@@ -39,17 +40,27 @@ def _error_from_json(stored: list[str]) -> RunError:
 STATUS = text_column("status", RunStatus)
 TOKEN = whole_column("token")
 LEASE_UNTIL = whole_column("lease_until")
+ATTEMPT = whole_column("attempt")
+TRIED_SINCE = whole_column("tried_since")
+CANCEL_REQUESTED_AT = whole_column("cancel_requested_at")
 STARTED_AT = whole_column("started_at")
 PROGRESS = text_column("progress")
 ENDED = (
     STATUS,
-    whole_column("ended_at"),
+    whole_column(ENDED_AT),
     STARTED_AT,
     text_column("reason"),
     text_column("completion"),
     text_column("output"),
     document_column("error", _error_to_json, _error_from_json),
     whole_column("expires_at_ms", field="expires_at"),
+)
+#: The same of an attempt after which the run waits for its next one: it has not ended, and must not expire.
+_WAITS = (
+    *(column for column in ENDED if column.field not in {"ended_at", "expires_at"}),
+    LEASE_UNTIL,
+    ATTEMPT,
+    TRIED_SINCE,
 )
 
 COLUMNS = (
@@ -58,7 +69,7 @@ COLUMNS = (
     whole_column("fire_at"),
     whole_column("generation"),
     TOKEN,
-    whole_column("attempt"),
+    ATTEMPT,
     text_column("claim_id", absent=""),
     text_column("worker_id", absent=""),
     LEASE_UNTIL,
@@ -66,6 +77,9 @@ COLUMNS = (
     whole_column("received_at"),
     whole_column("claimed_at"),
     PROGRESS,
+    whole_column("attempts_before", absent=0),
+    TRIED_SINCE,
+    CANCEL_REQUESTED_AT,
     document_column("gap", lambda gap: [gap.first, gap.last, gap.count], lambda stored: Gap(*stored)),
     *ENDED,
 )
@@ -100,13 +114,25 @@ def read_run(row: Row) -> Run:
 
 def write_end(finish: Finish) -> Row:
     """What a finish sets."""
+    if finish.status.is_alive:
+        row = write_columns(_WAITS, finish)
+        row[ALIVE_AT] = row[LEASE_UNTIL.name]
+        return row
     row = write_columns(ENDED, finish)
     if is_failure(finish.status):
         row[FAILURE_SLICE] = failure_slice(finish.key)
-    if finish.status.is_alive:
-        row[ALIVE_AT] = whole(finish.ended_at)
     if finish.expires_at is not None:
         row[TTL] = seconds_until(finish.expires_at)
+    return row
+
+
+def write_cancellation(run: Run) -> Row:
+    """What a request to cancel sets."""
+    row = write_columns(
+        (*ENDED, CANCEL_REQUESTED_AT) if run.status is RunStatus.CANCELLED else (CANCEL_REQUESTED_AT,), run
+    )
+    if run.expires_at is not None:
+        row[TTL] = seconds_until(run.expires_at)
     return row
 
 

@@ -9,22 +9,28 @@ from shared.adapters.cursors import decode_cursor, encode_cursor, foreign_cursor
 from shared.adapters.dynamodb import conditions, run_rows
 from shared.adapters.dynamodb.attributes import Row, text, whole
 from shared.adapters.dynamodb.batches import Batches
+from shared.adapters.dynamodb.owner_listing import OwnerListing, failures_of_owner
 from shared.adapters.dynamodb.queries import Queries, Query
 from shared.adapters.dynamodb.rounds import rounds
+from shared.adapters.dynamodb.run_plans import RunPlans
 from shared.adapters.dynamodb.statements import Statement, Statements, insert, update
-from shared.adapters.run_rules import is_claim_of, is_this_finish, taken_over
+from shared.adapters.run_rules import is_claim_of, is_running, stored_status, taken_over, with_cancel_requested
 from shared.config import TableNames
+from shared.domain.access import Receipt
+from shared.domain.entry import Entry
 from shared.domain.instants import Instant
 from shared.domain.keys import RunKey, run_id_of
 from shared.domain.pages import Page
-from shared.domain.run import Finish, Run, RunStatus
+from shared.domain.run import Finish, Run, RunStatus, as_cancelled
 from shared.ports.clock import Clock, Randomness
-from shared.ports.run_store import Heartbeat
+from shared.ports.run_store import FailureFilter, Heartbeat, HeartbeatAnswer, PlanOutcome
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 _LIST = "runs"
+#: Of a row whose end nobody has asked for.
+_UNCANCELLED = (run_rows.CANCEL_REQUESTED_AT.name,)
 _LONGEST_RUN_ID = 200
 
 
@@ -43,6 +49,8 @@ class DynamoRunStore:
         self._queries = Queries(client, self._calls)
         self._batches = Batches(client, self._calls)
         self._statements = Statements(client, self._calls)
+        self._plans = RunPlans(client, self._calls, tables)
+        self._failures = OwnerListing(self._queries, failures_of_owner(self._table))
 
     def insert(self, runs: Sequence[Run]) -> list[Run | None]:
         first = _first_of_each(runs)
@@ -72,7 +80,7 @@ class DynamoRunStore:
         self._statements.run("runs.record", statements)
 
     def take_over(self, run: Run, *, seen: Run) -> Run | None:
-        condition, values = _as_seen(seen)
+        condition, values = conditions.all_as_seen(run_rows.write_run(seen), conditions.CLAIM_OF_RUN)
         try:
             self._calls.repeat(
                 "runs.take_over",
@@ -92,11 +100,19 @@ class DynamoRunStore:
             return None if is_claim_of(row, run) else row
         return None
 
-    def heartbeat(self, beats: Sequence[Heartbeat]) -> list[bool]:
-        statements = [self._heartbeat(beat) for beat in beats]
-        return self._run_in_rounds("runs.heartbeat", [beat.key for beat in beats], statements)
+    def heartbeat(self, beats: Sequence[Heartbeat]) -> list[HeartbeatAnswer]:
+        applied = self._run_in_rounds("runs.heartbeat", beats, [self._heartbeat(beat, _UNCANCELLED) for beat in beats])
+        answers = [HeartbeatAnswer.KEPT if is_applied else HeartbeatAnswer.FENCED for is_applied in applied]
+        # A request to cancel refuses the first, cheap write; whoever holds the run keeps it all the same.
+        held = self._held_and_cancelled(beats, applied)
+        statements = [self._heartbeat(beats[index]) for index in held]
+        again = self._run_in_rounds("runs.heartbeat", [beats[index] for index in held], statements)
+        for index, is_applied in zip(held, again, strict=True):
+            if is_applied:
+                answers[index] = HeartbeatAnswer.CANCEL_REQUESTED
+        return answers
 
-    def _heartbeat(self, beat: Heartbeat) -> Statement:
+    def _heartbeat(self, beat: Heartbeat, missing: Sequence[str] = ()) -> Statement:
         sets: Row = {
             run_rows.LEASE_UNTIL.name: whole(beat.lease_until),
             run_rows.ALIVE_AT: whole(beat.lease_until),
@@ -105,30 +121,92 @@ class DynamoRunStore:
             sets[run_rows.STARTED_AT.name] = whole(beat.started_at)
         if beat.progress is not None:
             sets[run_rows.PROGRESS.name] = text(beat.progress)
-        return update(self._table, key=run_rows.key_of(beat.key), sets=sets, where=_is_running(beat.token))
+        key = run_rows.key_of(beat.key)
+        return update(self._table, key=key, sets=sets, where=_is_running(beat.token), missing=missing)
 
-    def finish(self, finishes: Sequence[Finish]) -> list[bool]:
-        statements = [self._finish(finish) for finish in finishes]
-        applied = self._run_in_rounds("runs.finish", [finish.key for finish in finishes], statements)
-        refused = [finish.key for finish, was_applied in zip(finishes, applied, strict=True) if not was_applied]
-        rows = self._rows(refused)
+    def _held_and_cancelled(self, held: Sequence[Heartbeat | Finish], applied: Sequence[bool]) -> list[int]:
+        """The indexes of those that were refused for nothing but a request to cancel."""
+        refused = [index for index, is_applied in enumerate(applied) if not is_applied]
+        rows = self._rows([held[index].key for index in refused])
         return [
-            was_applied or (finish.key in rows and is_this_finish(rows[finish.key], finish))
-            for finish, was_applied in zip(finishes, applied, strict=True)
+            index
+            for index in refused
+            if (row := rows.get(held[index].key)) is not None
+            and is_running(row, held[index].token)
+            and row.cancel_requested_at is not None
         ]
 
-    def _finish(self, finish: Finish) -> Statement:
+    def finish(self, finishes: Sequence[Finish]) -> list[RunStatus | None]:
+        statements = [self._finish(finish, _UNCANCELLED) for finish in finishes]
+        applied = self._run_in_rounds("runs.finish", finishes, statements)
+        answers = [finish.status if is_applied else None for finish, is_applied in zip(finishes, applied, strict=True)]
+        held = self._held_and_cancelled(finishes, applied)
+        cancelled = [as_cancelled(finishes[index]) for index in held]
+        self._run_in_rounds("runs.finish", cancelled, [self._finish(finish) for finish in cancelled])
+        refused = [index for index, answer in enumerate(answers) if answer is None]
+        rows = self._rows([finishes[index].key for index in refused])
+        for index in refused:
+            answers[index] = stored_status(rows.get(finishes[index].key), finishes[index])
+        return answers
+
+    def _finish(self, finish: Finish, missing: Sequence[str] = ()) -> Statement:
         sets = run_rows.write_end(finish)
         for name, attempt in run_rows.write_attempts(finish.attempts, token=finish.token).items():
             sets[f"{run_rows.ATTEMPTS}.{name}"] = attempt
         removes = [] if run_rows.ALIVE_AT in sets else [run_rows.ALIVE_AT]
         key = run_rows.key_of(finish.key)
-        return update(self._table, key=key, sets=sets, removes=removes, where=_is_running(finish.token))
+        where = _is_running(finish.token)
+        return update(self._table, key=key, sets=sets, removes=removes, where=where, missing=missing)
 
-    def _run_in_rounds(self, operation: str, keys: Sequence[RunKey], statements: Sequence[Statement]) -> list[bool]:
+    def postpone(self, finish: Finish, entry: Entry) -> RunStatus | None:
+        if self._plans.postpone(finish, entry):
+            return finish.status
+        [answer] = self.finish([finish]) if self._is_cancelled(finish) else [None]
+        return answer or stored_status(self.get(finish.key), finish)
+
+    def _is_cancelled(self, finish: Finish) -> bool:
+        row = self.get(finish.key)
+        return row is not None and is_running(row, finish.token) and row.cancel_requested_at is not None
+
+    def plan(self, run: Run, entry: Entry, *, seen: Run | None, receipt: Receipt | None = None) -> PlanOutcome:
+        return self._plans.plan(run, entry, seen=seen, receipt=receipt)
+
+    def request_cancel(self, key: RunKey, *, at: Instant, expires_at: Instant) -> Run | None:
+        row = self.get(key)
+        while row is not None:
+            after = with_cancel_requested(row, at=at, expires_at=expires_at)
+            if after == row or self._replace(after, seen=row):
+                return after
+            row = self.get(key)
+        return None
+
+    def _replace(self, run: Run, *, seen: Run) -> bool:
+        """Write what a request to cancel changes, where nobody claimed, planned or ended the run since."""
+        condition, values = conditions.all_as_seen(run_rows.write_run(seen), conditions.FENCE_OF_RUN)
+        row = run_rows.write_cancellation(run)
+        expression = conditions.set_and_remove(row, [] if run.status.is_alive else [run_rows.ALIVE_AT])
+        try:
+            self._calls.repeat(
+                "runs.request_cancel",
+                lambda: self._client.update_item(
+                    TableName=self._table,
+                    Key=run_rows.key_of(run.key),
+                    UpdateExpression=expression,
+                    ConditionExpression=condition,
+                    ExpressionAttributeNames=conditions.names(expression, condition),
+                    ExpressionAttributeValues=values | {f":{name}": value for name, value in row.items()},
+                ),
+            )
+        except ConditionFailed:
+            return False
+        return True
+
+    def _run_in_rounds(
+        self, operation: str, about: Sequence[Heartbeat | Finish], statements: Sequence[Statement]
+    ) -> list[bool]:
         """One batch may name a row once: a second statement about it waits for the first."""
         applied = [False] * len(statements)
-        for indexes in rounds(keys):
+        for indexes in rounds([each.key for each in about]):
             answers = self._statements.run(operation, [statements[index] for index in indexes])
             for index, answer in zip(indexes, answers, strict=True):
                 applied[index] = answer
@@ -157,6 +235,9 @@ class DynamoRunStore:
         page = self._queries.page("runs.list_of_job", query, start)
         runs = tuple(map(run_rows.read_run, page.rows))
         return Page(runs, encode_cursor(_LIST, job_key, runs[-1].run_id) if runs and page.next_start else None)
+
+    def list_failures(self, owner_id: str, *, only: FailureFilter, limit: int, cursor: str | None = None) -> Page[Run]:
+        return self._failures.page(owner_id, admits=only.admits, limit=limit, cursor=cursor)
 
     def alive(self, job_key: str, *, since: Instant) -> list[Run]:
         recent = Query(
@@ -188,17 +269,6 @@ def _first_of_each(runs: Sequence[Run]) -> dict[RunKey, Run]:
 
 def _is_running(token: int) -> Row:
     return {run_rows.TOKEN.name: whole(token), run_rows.STATUS.name: text(RunStatus.RUNNING)}
-
-
-def _as_seen(seen: Run) -> tuple[str, Row]:
-    values: Row = {
-        ":seen_token": whole(seen.token),
-        ":seen_status": text(seen.status),
-        ":seen_lease_until": whole(seen.lease_until),
-    }
-    if not seen.claim_id:
-        return conditions.UNCLAIMED_RUN_IS_AS_SEEN, values
-    return conditions.RUN_IS_AS_SEEN, values | {":seen_claim_id": text(seen.claim_id)}
 
 
 def _run_id_in(cursor: str, job_key: str) -> str:

@@ -34,9 +34,13 @@ def insert(table: str, row: Row) -> Statement:
     return Statement(_insert_text(table, tuple(row)), tuple(row.values()))
 
 
-def update(table: str, *, key: Row, sets: Row, removes: Sequence[str] = (), where: Row) -> Statement:
-    """`sets` may name a path such as `attempts.t000001_000`; `where` must hold beside the key."""
-    text = _update_text(table, tuple(sets), tuple(removes), (*key, *where))
+def update(
+    table: str, *, key: Row, sets: Row, removes: Sequence[str] = (), where: Row, missing: Sequence[str] = ()
+) -> Statement:
+    """`sets` may name a path such as `attempts.t000001_000`; beside the key, `where` must hold, and the attributes
+    `missing` be absent.
+    """
+    text = _update_text(table, tuple(sets), tuple(removes), (*key, *where), tuple(missing))
     return Statement(text, (*sets.values(), *key.values(), *where.values()))
 
 
@@ -47,10 +51,12 @@ def _insert_text(table: str, attributes: tuple[str, ...]) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _update_text(table: str, sets: tuple[str, ...], removes: tuple[str, ...], where: tuple[str, ...]) -> str:
+def _update_text(
+    table: str, sets: tuple[str, ...], removes: tuple[str, ...], where: tuple[str, ...], missing: tuple[str, ...]
+) -> str:
     changes = [f"SET {_path(name)} = ?" for name in sets] + [f"REMOVE {_path(name)}" for name in removes]
-    condition = " AND ".join(f"{_path(name)} = ?" for name in where)
-    return f'UPDATE "{table}" {" ".join(changes)} WHERE {condition}'
+    conditions = [f"{_path(name)} = ?" for name in where] + [f"{_path(name)} IS MISSING" for name in missing]
+    return f'UPDATE "{table}" {" ".join(changes)} WHERE {" AND ".join(conditions)}'
 
 
 def _path(name: str) -> str:

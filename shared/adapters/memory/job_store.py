@@ -6,7 +6,6 @@ from dataclasses import replace
 from shared.adapters.cursors import decode_cursor, encode_cursor, foreign_cursor
 from shared.adapters.job_rules import is_as_read, is_completed, is_written
 from shared.adapters.memory.tables import MemoryTables
-from shared.domain.access import Receipt
 from shared.domain.instants import Instant
 from shared.domain.job import Cancellation, Job, JobState
 from shared.domain.pages import Page
@@ -30,7 +29,7 @@ class MemoryJobStore:
     def write(self, change: JobWrite) -> WriteOutcome:
         with self._tables.lock:
             current = self._tables.jobs.get(change.job.job_key)
-            used = self._receipt_in_the_way(change.receipt)
+            used = self._tables.receipt_in_the_way(change.receipt)
             if used is not None and used != change.receipt:
                 return ReceiptUsed(used)
             if is_written(change.job, current):
@@ -40,21 +39,15 @@ class MemoryJobStore:
             self._apply(change)
             return Written()
 
-    def _receipt_in_the_way(self, receipt: Receipt | None) -> Receipt | None:
-        if receipt is None:
-            return None
-        stored = self._tables.receipts.get((receipt.owner_id, receipt.idempotency_key))
-        return stored if stored is not None and stored.expires_at > receipt.at else None
-
     def _apply(self, change: JobWrite) -> None:
         tables = self._tables
         tables.jobs[change.job.job_key] = change.job
         if change.remove_entry is not None:
             tables.entries.get(change.remove_entry.shard, {}).pop(change.remove_entry.entry_id, None)
         if change.put_entry is not None:
-            tables.entries.setdefault(change.put_entry.shard, {})[change.put_entry.entry_id] = change.put_entry
+            tables.put_entry(change.put_entry)
         if change.receipt is not None:
-            tables.receipts[change.receipt.owner_id, change.receipt.idempotency_key] = change.receipt
+            tables.put_receipt(change.receipt)
 
     def record_cancellation(self, job_key: str, generation: int, cancellation: Cancellation) -> Cancellation:
         with self._tables.lock:
@@ -72,6 +65,10 @@ class MemoryJobStore:
                 return is_completed(job, generation, expires_at)
             self._tables.jobs[job_key] = replace(job, state=JobState.COMPLETED, expires_at=expires_at)
             return True
+
+    def count_of_owner(self, owner_id: str, *, at_most: int) -> int:
+        with self._tables.lock:
+            return min(at_most, sum(job.owner_id == owner_id for job in self._tables.jobs.values()))
 
     def list_of_owner(self, owner_id: str, *, only: JobFilter, limit: int, cursor: str | None = None) -> Page[Job]:
         after = None if cursor is None else _position(decode_cursor(cursor, _LIST, owner_id))

@@ -5,14 +5,30 @@ from dataclasses import replace
 
 from shared.adapters.cursors import decode_cursor, encode_cursor, foreign_cursor
 from shared.adapters.memory.tables import MemoryTables
-from shared.adapters.run_rules import alive_at, ended, is_as_seen, is_claim_of, is_this_finish, taken_over
+from shared.adapters.run_rules import (
+    alive_at,
+    ended,
+    is_as_seen,
+    is_claim_of,
+    is_failure,
+    is_plan_of,
+    is_plannable,
+    is_running,
+    stored_status,
+    taken_over,
+    with_cancel_requested,
+)
+from shared.domain.access import Receipt
+from shared.domain.entry import Entry
 from shared.domain.instants import Instant
-from shared.domain.keys import RunKey
+from shared.domain.keys import RunKey, owner_of
 from shared.domain.pages import Page
-from shared.domain.run import Finish, Run, RunStatus
-from shared.ports.run_store import Heartbeat
+from shared.domain.run import Finish, Run, RunStatus, as_cancelled
+from shared.ports.job_store import ReceiptUsed, Written
+from shared.ports.run_store import FailureFilter, Heartbeat, HeartbeatAnswer, PlanOutcome, RowThere
 
 _LIST = "runs"
+_FAILURES = "failures"
 
 
 class MemoryRunStore:
@@ -38,14 +54,14 @@ class MemoryRunStore:
                 self._tables.put_run(taken_over(run, seen), alive_at(run))
             return None
 
-    def heartbeat(self, beats: Sequence[Heartbeat]) -> list[bool]:
+    def heartbeat(self, beats: Sequence[Heartbeat]) -> list[HeartbeatAnswer]:
         with self._tables.lock:
             return [self._heartbeat(beat) for beat in beats]
 
-    def _heartbeat(self, beat: Heartbeat) -> bool:
+    def _heartbeat(self, beat: Heartbeat) -> HeartbeatAnswer:
         row = self._tables.runs.get(beat.key)
-        if row is None or row.token != beat.token or row.status is not RunStatus.RUNNING:
-            return False
+        if row is None or not is_running(row, beat.token):
+            return HeartbeatAnswer.FENCED
         row = replace(
             row,
             lease_until=beat.lease_until,
@@ -53,20 +69,56 @@ class MemoryRunStore:
             progress=row.progress if beat.progress is None else beat.progress,
         )
         self._tables.put_run(row, beat.lease_until)
-        return True
+        return HeartbeatAnswer.KEPT if row.cancel_requested_at is None else HeartbeatAnswer.CANCEL_REQUESTED
 
-    def finish(self, finishes: Sequence[Finish]) -> list[bool]:
+    def finish(self, finishes: Sequence[Finish]) -> list[RunStatus | None]:
         with self._tables.lock:
             return [self._finish(finish) for finish in finishes]
 
-    def _finish(self, finish: Finish) -> bool:
+    def _finish(self, finish: Finish) -> RunStatus | None:
         row = self._tables.runs.get(finish.key)
-        if row is None:
-            return False
-        if row.token != finish.token or row.status is not RunStatus.RUNNING:
-            return is_this_finish(row, finish)
-        self._tables.put_run(ended(row, finish), finish.ended_at if finish.status.is_alive else None)
-        return True
+        if row is None or not is_running(row, finish.token):
+            return stored_status(row, finish)
+        if row.cancel_requested_at is not None:
+            finish = as_cancelled(finish)
+        self._tables.put_run(ended(row, finish), finish.lease_until if finish.status.is_alive else None)
+        return finish.status
+
+    def postpone(self, finish: Finish, entry: Entry) -> RunStatus | None:
+        with self._tables.lock:
+            was_running = is_running(self._tables.runs.get(finish.key), finish.token)
+            status = self._finish(finish)
+            if was_running and status is RunStatus.WAITING:
+                self._tables.put_entry(entry)
+            return status
+
+    def plan(self, run: Run, entry: Entry, *, seen: Run | None, receipt: Receipt | None = None) -> PlanOutcome:
+        with self._tables.lock:
+            used = self._tables.receipt_in_the_way(receipt)
+            if used is not None and used != receipt:
+                return ReceiptUsed(used)
+            row = self._tables.runs.get(run.key)
+            if is_plan_of(row, run):
+                return Written()
+            if used is not None or not is_plannable(row, seen):
+                return RowThere(row)
+            self._tables.put_run(run if seen is None else taken_over(run, seen), alive_at(run))
+            self._tables.put_entry(entry)
+            if receipt is not None:
+                self._tables.put_receipt(receipt)
+            return Written()
+
+    def request_cancel(self, key: RunKey, *, at: Instant, expires_at: Instant) -> Run | None:
+        with self._tables.lock:
+            row = self._tables.runs.get(key)
+            if row is None:
+                return None
+            after = with_cancel_requested(row, at=at, expires_at=expires_at)
+            if after.status is not row.status:
+                self._tables.put_run(after, None)
+            elif after != row:
+                self._tables.runs[key] = after
+            return after
 
     def record(self, runs: Sequence[Run]) -> None:
         self.insert(runs)
@@ -89,6 +141,21 @@ class MemoryRunStore:
         page = tuple(left[:limit])
         return Page(page, encode_cursor(_LIST, job_key, page[-1].run_id) if len(left) > limit else None)
 
+    def list_failures(self, owner_id: str, *, only: FailureFilter, limit: int, cursor: str | None = None) -> Page[Run]:
+        after = None if cursor is None else _position(decode_cursor(cursor, _FAILURES, owner_id))
+        with self._tables.lock:
+            failed = [
+                run
+                for run in self._tables.runs.values()
+                if is_failure(run.status) and owner_of(run.job_key) == owner_id and only.admits(run)
+            ]
+        left = sorted((run for run in failed if after is None or _rank(run) > after), key=_rank)
+        page = tuple(left[:limit])
+        if len(left) <= limit:
+            return Page(page)
+        last = page[-1]
+        return Page(page, encode_cursor(_FAILURES, owner_id, [last.ended_at, last.job_key, last.run_id]))
+
     def alive(self, job_key: str, *, since: Instant) -> list[Run]:
         with self._tables.lock:
             in_index = self._tables.alive.get(job_key, {})
@@ -104,3 +171,14 @@ def _run_id_in(cursor: str, job_key: str) -> str:
     if not isinstance(run_id, str):
         raise foreign_cursor()
     return run_id
+
+
+def _rank(run: Run) -> tuple[int, str, str]:
+    return -(run.ended_at or 0), run.job_key, run.run_id
+
+
+def _position(position: object) -> tuple[int, str, str]:
+    match position:
+        case [int() as ended_at, str() as job_key, str() as run_id]:
+            return -ended_at, job_key, run_id
+    raise foreign_cursor()
