@@ -1,4 +1,6 @@
-"""`cdk synth`: the stacks of one Carillon. `-c environment=` chooses what kind, `-c name=` which of several."""
+"""`cdk synth`: the stacks of one Carillon. `-c environment=` chooses what kind, `-c name=` which of several, and
+`-c settings=` changes the environment's values.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,9 @@ from aws_cdk import App
 
 from infra.bundle import BundlingFailed
 from infra.data_stack import DataStack
-from infra.environments import Environment, UnknownEnvironment, environment_named
+from infra.environments import UnknownEnvironment, environment_named
 from infra.service_stack import ServiceStack
+from infra.settings import Environment, SettingsRefused
 
 DEFAULT_ENVIRONMENT = "dev"
 DEFAULT_NAME = "Carillon"
@@ -35,8 +38,11 @@ class Stacks:
 
 
 def compose(app: App) -> Stacks:
-    """Add the stacks that the context asks for. Raises UnknownEnvironment, UnusableName, BundlingFailed."""
-    environment = environment_named(_context(app, "environment", DEFAULT_ENVIRONMENT))
+    """Add the stacks that the context asks for. Raises UnknownEnvironment, SettingsRefused, UnusableName,
+    BundlingFailed.
+    """
+    settings = app.node.try_get_context("settings")
+    environment = environment_named(_context(app, "environment", DEFAULT_ENVIRONMENT), settings)
     name = _context(app, "name", DEFAULT_NAME)
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise UnusableName(name)
@@ -46,7 +52,7 @@ def compose(app: App) -> Stacks:
         "Service",
         stack_name=_stack_name(name, environment, "service"),
         environment=environment,
-        tables=data.tables,
+        data=data.data,
     )
     return Stacks(data, service)
 
@@ -64,7 +70,7 @@ def main() -> None:
     app = App()
     try:
         compose(app)
-    except (UnknownEnvironment, UnusableName, BundlingFailed) as mistake:
+    except (UnknownEnvironment, SettingsRefused, UnusableName, BundlingFailed) as mistake:
         sys.exit(str(mistake))
     app.synth()
 

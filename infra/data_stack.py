@@ -3,13 +3,14 @@ from __future__ import annotations
 from aws_cdk import CfnOutput, Stack
 from constructs import Construct
 
-from infra.components.tables import Tables
-from infra.environments import Environment
+from infra.components.data import Data
+from infra.governance import govern
+from infra.settings import Environment
 from infra.words import in_pascal_case
 
 
 class DataStack(Stack):
-    """What must outlive every deployment: the tables, apart from all that may be replaced."""
+    """The data apart from all that may be replaced, so that no mistake in a deployment of the rest can touch it."""
 
     def __init__(self, scope: Construct, construct_id: str, *, stack_name: str, environment: Environment) -> None:
         super().__init__(
@@ -19,6 +20,7 @@ class DataStack(Stack):
             description="Carillon: jobs, schedules, runs, fleet and access",
             termination_protection=environment.is_protected,
         )
-        self.tables = Tables(self, "Tables", is_protected=environment.is_protected)
-        for name in self.tables:
-            CfnOutput(self, f"{in_pascal_case(name)}Table", value=self.tables[name].table_name)
+        self.data = Data(self, "Data", environment=environment)
+        govern(self, environment, key=self.data.key)
+        for name in self.data.tables:
+            CfnOutput(self, f"{in_pascal_case(name)}Table", value=self.data.tables[name].table_name)

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from shared.schema import LANES
 
+#: Tells the metrics of this deployment from those of another one in the same account.
+DEPLOYMENT_VARIABLE = "CARILLON_DEPLOYMENT"
+
 #: How many shards a fleet has, unless its environment says otherwise.
 DEFAULT_SHARD_COUNT = 16
 
@@ -59,6 +62,15 @@ def required(environment: Mapping[str, str], variable: str) -> str:
 
 def shard_count(environment: Mapping[str, str]) -> int:
     return int(environment.get("CARILLON_SHARD_COUNT", DEFAULT_SHARD_COUNT))
+
+
+def metrics_namespace(environment: Mapping[str, str]) -> str:
+    """Where CloudWatch keeps the metrics of this deployment."""
+    return namespace_of(environment.get(DEPLOYMENT_VARIABLE, "unnamed"))
+
+
+def namespace_of(deployment: str) -> str:
+    return f"Carillon/{deployment}"
 
 
 def version(environment: Mapping[str, str]) -> str:

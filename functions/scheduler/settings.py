@@ -6,9 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from functions.scheduler.audit_rules import AuditRules
+from shared.config import shard_count, version
 from shared.domain.instants import DAY
 from shared.domain.timing import Timing
 from shared.ports import Clock, DueQueue, EntryStore, FleetStore, JobStore, Randomness, RunStore
+
+RUN_RETENTION_DAYS = 30
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -45,8 +49,23 @@ class Settings:
     shard_count: int
     timing: Timing = Timing()
     #: Of the rows that the scheduler writes itself (a skipped gap, a refused dispatch).
-    run_retention_ms: int = 30 * DAY
+    run_retention_ms: int = RUN_RETENTION_DAYS * DAY
     catch_up_per_second: float = 50.0
+    #: Entries in memory; 300 MB hold half a million.
+    most_residents: int = 500_000
+    audit: AuditRules = AuditRules()
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str], *, node_id: str) -> Settings:
+        """Raises ValueError."""
+        timing = Timing()
+        return cls(
+            node_id=node_id,
+            version=version(environment),
+            shard_count=shard_count(environment),
+            timing=timing.sweeping_every(int(environment.get("CARILLON_SWEEP_MS", timing.sweep_ms))),
+            run_retention_ms=int(environment.get("CARILLON_RUN_RETENTION_DAYS", RUN_RETENTION_DAYS)) * DAY,
+        )
 
 
 class ShardCountPinned(Exception):

@@ -17,7 +17,7 @@ from shared.adapters.dynamodb.job_store import DynamoJobStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
 from shared.adapters.sqs.due_queue import SqsDueQueue
 from shared.adapters.system import SystemClock, SystemRandomness
-from shared.config import TableNames, queue_urls, required, shard_count, table_variable, version
+from shared.config import TableNames, queue_urls, required, table_variable
 from shared.observability.logs import logger_for
 
 #: Threads that send at once. They hide the network, and cost CPU: more of them make a herd slower, not faster.
@@ -41,11 +41,7 @@ def build_runner(environment: Mapping[str, str]) -> Runner:
         clock=clock,
         randomness=randomness,
     )
-    settings = Settings(
-        node_id=f"node-{randomness.random_bytes(8).hex()}",
-        version=version(environment),
-        shard_count=shard_count(environment),
-    )
+    settings = Settings.from_environment(environment, node_id=f"node-{randomness.random_bytes(8).hex()}")
     logger_for("scheduler").append_keys(node_id=settings.node_id)
     return Runner(Node(ports, settings, over_threads(SENDERS)), clock, Event())
 

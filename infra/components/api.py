@@ -2,15 +2,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aws_cdk import Annotations, Duration
+from aws_cdk import Duration
 from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_apigatewayv2_integrations as integrations
-from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra import bundle
-from infra.components.python_function import PythonFunction
-from infra.environments import Environment
+from infra.components.python_function import PythonFunction, published
+from infra.settings import Environment
 
 #: One second less than an HTTP API waits, and than the protocol allows a write of the API to take.
 TIMEOUT_SECONDS = 29
@@ -36,7 +35,7 @@ class Api(Construct):
             snap_start=not environment.is_emulated,
         )
         self.role = handler.role
-        target = handler.function if environment.is_emulated else _published(handler.function)
+        target = handler.function if environment.is_emulated else published(handler.function)
         self.http = apigateway.HttpApi(
             self,
             "Http",
@@ -45,11 +44,3 @@ class Api(Construct):
                 "Integration", target, timeout=Duration.seconds(TIMEOUT_SECONDS)
             ),
         )
-
-
-def _published(function: lambda_.Function) -> lambda_.IFunction:
-    """SnapStart restores published versions only."""
-    Annotations.of(function).acknowledge_warning(
-        "@aws-cdk/aws-lambda:snapStartRequirePublish", "the alias below points to a published version"
-    )
-    return lambda_.Alias(function, "Live", alias_name="live", version=function.current_version)

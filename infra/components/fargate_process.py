@@ -2,24 +2,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aws_cdk import Duration, IgnoreMode, Stack
-from aws_cdk import aws_ec2 as ec2
+from aws_cdk import Duration, IgnoreMode, Names
 from aws_cdk import aws_ecr_assets as ecr_assets
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from infra.acknowledgements import acknowledge
 from infra.bundle import ROOT
 from infra.components.log import Log
 from infra.components.network import Network
-from infra.environments import Environment
-
-CPU_UNITS = 256
-MEMORY_MB = 512
+from infra.settings import Environment, TaskSettings
 
 
 class FargateProcess(Construct):
-    """`python -m functions.<program>` as a service of arm64 tasks, replaced without a moment below their number."""
+    """`python -m functions.<program>` as a service of arm64 tasks over the zones, replaced without a moment below their
+    number.
+    """
 
     def __init__(
         self,
@@ -27,12 +26,13 @@ class FargateProcess(Construct):
         construct_id: str,
         *,
         program: str,
-        tasks: int,
+        settings: TaskSettings,
         stop_timeout: Duration,
         cluster: ecs.ICluster,
         network: Network,
         variables: Mapping[str, str],
         environment: Environment,
+        health_check: ecs.HealthCheck | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com"))
@@ -40,9 +40,9 @@ class FargateProcess(Construct):
             self,
             "Task",
             # The default is the path of the construct, which two Carillons share.
-            family=f"{Stack.of(self).stack_name}-{program}",
-            cpu=CPU_UNITS,
-            memory_limit_mib=MEMORY_MB,
+            family=Names.unique_resource_name(self, max_length=200, separator="-"),
+            cpu=settings.cpu_units,
+            memory_limit_mib=settings.memory_mb,
             runtime_platform=ecs.RuntimePlatform(
                 cpu_architecture=ecs.CpuArchitecture.ARM64,
                 operating_system_family=ecs.OperatingSystemFamily.LINUX,
@@ -59,22 +59,29 @@ class FargateProcess(Construct):
             ),
             readonly_root_filesystem=True,
             stop_timeout=stop_timeout,
+            health_check=health_check,
         )
         self.service = ecs.FargateService(
             self,
             "Service",
             cluster=cluster,
             task_definition=self.task_definition,
-            desired_count=tasks,
-            assign_public_ip=True,
+            desired_count=settings.tasks,
+            assign_public_ip=network.has_public_addresses,
             security_groups=[network.outbound_only],
-            vpc_subnets=ec2.SubnetSelection(subnet_type=ec2.SubnetType.PUBLIC),
+            vpc_subnets=network.subnets,
+            availability_zone_rebalancing=ecs.AvailabilityZoneRebalancing.ENABLED,
             circuit_breaker=ecs.DeploymentCircuitBreaker(rollback=True),
             min_healthy_percent=100,
             max_healthy_percent=200,
         )
-        # A task that starts before its subnet has a way out cannot pull its image, and the breaker counts it.
-        self.service.node.add_dependency(network.vpc.internet_connectivity_established)
+        for each in network.ready:
+            self.service.node.add_dependency(each)
+        acknowledge(
+            self.task_definition,
+            "AwsSolutions-ECS2",
+            "The variables are names of tables and queues and plain settings; no secret is among them",
+        )
 
 
 def _image(program: str, *, is_emulated: bool) -> ecs.ContainerImage:

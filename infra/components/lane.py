@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from aws_cdk import Duration
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
@@ -13,13 +14,23 @@ VISIBILITY_IN_TIMEOUTS = 6
 class Lane(Construct):
     """A queue of dispatches with its dead-letter queue."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, worker_timeout: Duration, requires_tls: bool) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        worker_timeout: Duration,
+        requires_tls: bool,
+        key: kms.IKey | None = None,
+    ) -> None:
         super().__init__(scope, construct_id)
+        encryption = sqs.QueueEncryption.KMS if key else sqs.QueueEncryption.SQS_MANAGED
         self.dead_letters = sqs.Queue(
             self,
             "DeadLetters",
             retention_period=Duration.days(DEAD_LETTER_RETENTION_DAYS),
-            encryption=sqs.QueueEncryption.SQS_MANAGED,
+            encryption=encryption,
+            encryption_master_key=key,
             enforce_ssl=requires_tls,
         )
         self.queue = sqs.Queue(
@@ -27,7 +38,8 @@ class Lane(Construct):
             "Queue",
             retention_period=Duration.days(LANE_RETENTION_DAYS),
             visibility_timeout=Duration.seconds(VISIBILITY_IN_TIMEOUTS * int(worker_timeout.to_seconds())),
-            encryption=sqs.QueueEncryption.SQS_MANAGED,
+            encryption=encryption,
+            encryption_master_key=key,
             enforce_ssl=requires_tls,
             dead_letter_queue=sqs.DeadLetterQueue(queue=self.dead_letters, max_receive_count=MAX_RECEIVE_COUNT),
         )

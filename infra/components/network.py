@@ -1,26 +1,75 @@
 from __future__ import annotations
 
-from aws_cdk import aws_ec2 as ec2
-from constructs import Construct
+from collections.abc import Mapping
+from types import MappingProxyType
 
-ZONES = 2
+from aws_cdk import aws_ec2 as ec2
+from constructs import Construct, IDependable
+
+from infra.acknowledgements import acknowledge
+from infra.settings import NetworkSettings
+from infra.words import in_pascal_case
+
+#: What tasks call, and ECS for them, when nothing leads out of their subnets. DynamoDB and S3 have gateways, which are
+#: free; each of these is about 7 dollars a month in each zone.
+_INTERFACES = MappingProxyType(
+    {
+        "queues": ec2.InterfaceVpcEndpointAwsService.SQS,
+        "logs": ec2.InterfaceVpcEndpointAwsService.CLOUDWATCH_LOGS,
+        "registry": ec2.InterfaceVpcEndpointAwsService.ECR,
+        "images": ec2.InterfaceVpcEndpointAwsService.ECR_DOCKER,
+        "functions": ec2.InterfaceVpcEndpointAwsService.LAMBDA_,
+        "events": ec2.InterfaceVpcEndpointAwsService.EVENTBRIDGE,
+        "secrets": ec2.InterfaceVpcEndpointAwsService.SECRETS_MANAGER,
+    }
+)
 
 
 class Network(Construct):
-    """Public subnets in two zones, and a way to DynamoDB that costs nothing.
+    """Where the tasks live. They listen on nothing and admit nothing, wherever that is.
 
-    No NAT: the tasks have public addresses, listen on nothing, and admit nothing. That is 30 dollars a month less.
+    Public subnets and no NAT by default, which is 30 dollars a month less: a public address is only a way out here.
+    `ready` is what a service waits for before its first task starts.
     """
 
-    def __init__(self, scope: Construct, construct_id: str) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, settings: NetworkSettings) -> None:
         super().__init__(scope, construct_id)
-        self.vpc = ec2.Vpc(
+        self.has_public_addresses = settings.mode == "public" or settings.assign_public_ip
+        self.ready: list[IDependable] = []
+        if settings.mode == "existing":
+            self.vpc, self.subnets = self._existing(settings)
+        else:
+            self.vpc, self.subnets = self._own(settings)
+        self.outbound_only = ec2.SecurityGroup(
+            self, "OutboundOnly", vpc=self.vpc, description="Tasks call out; nothing calls them"
+        )
+
+    def _existing(self, settings: NetworkSettings) -> tuple[ec2.IVpc, ec2.SubnetSelection]:
+        assert settings.vpc_id is not None
+        # CDK tells public from private subnets by what the caller says; only a selection of ours reads it.
+        vpc = ec2.Vpc.from_vpc_attributes(
             self,
             "Vpc",
-            max_azs=ZONES,
+            vpc_id=settings.vpc_id,
+            availability_zones=list(settings.availability_zones),
+            private_subnet_ids=list(settings.subnet_ids),
+        )
+        return vpc, ec2.SubnetSelection(subnets=vpc.private_subnets)
+
+    def _own(self, settings: NetworkSettings) -> tuple[ec2.IVpc, ec2.SubnetSelection]:
+        is_public = settings.mode == "public"
+        kind = ec2.SubnetType.PUBLIC if is_public else ec2.SubnetType.PRIVATE_ISOLATED
+        vpc = ec2.Vpc(
+            self,
+            "Vpc",
+            max_azs=settings.zones,
             nat_gateways=0,
             subnet_configuration=[
-                ec2.SubnetConfiguration(name="Public", subnet_type=ec2.SubnetType.PUBLIC, map_public_ip_on_launch=False)
+                ec2.SubnetConfiguration(
+                    name="Public" if is_public else "Private",
+                    subnet_type=kind,
+                    map_public_ip_on_launch=False if is_public else None,
+                )
             ],
             # Emptying it takes a custom resource with a function of its own, and nothing uses that group.
             restrict_default_security_group=False,
@@ -28,6 +77,23 @@ class Network(Construct):
                 "DynamoDb": ec2.GatewayVpcEndpointOptions(service=ec2.GatewayVpcEndpointAwsService.DYNAMODB)
             },
         )
-        self.outbound_only = ec2.SecurityGroup(
-            self, "OutboundOnly", vpc=self.vpc, description="Tasks call out; nothing calls them"
+        acknowledge(
+            vpc,
+            "AwsSolutions-VPC7",
+            "Nothing in this network accepts a connection, and flow logs cost more than the tasks they watch. "
+            "Give an existing VPC with flow logs where they are asked for",
         )
+        if is_public:
+            # A task that starts before its subnet has a way out cannot pull its image, and the breaker counts it.
+            self.ready.append(vpc.internet_connectivity_established)
+        else:
+            self._add_endpoints(vpc)
+        return vpc, ec2.SubnetSelection(subnet_type=kind)
+
+    def _add_endpoints(self, vpc: ec2.Vpc) -> None:
+        # Layers of images lie in S3.
+        images = vpc.add_gateway_endpoint("S3", service=ec2.GatewayVpcEndpointAwsService.S3)
+        self.ready.append(images)
+        admitted: Mapping[str, ec2.InterfaceVpcEndpointAwsService] = _INTERFACES
+        for name, service in admitted.items():
+            self.ready.append(vpc.add_interface_endpoint(in_pascal_case(name), service=service))

@@ -5,14 +5,23 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import jsii
-from aws_cdk import AssetHashType, BundlingOptions, BundlingOutput, DockerImage, Duration, ILocalBundling, Stack
+from aws_cdk import (
+    Annotations,
+    AssetHashType,
+    BundlingOptions,
+    BundlingOutput,
+    DockerImage,
+    Duration,
+    ILocalBundling,
+    Stack,
+)
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra.bundle import ROOT, Bundle, BundlingFailed, build, digest, requirements_of
 from infra.components.log import Log
-from infra.environments import Environment
+from infra.settings import Environment
 
 
 class PythonFunction(Construct):
@@ -52,6 +61,14 @@ class PythonFunction(Construct):
                 reserved_concurrent_executions=reserved_concurrency,
                 snap_start=lambda_.SnapStartConf.ON_PUBLISHED_VERSIONS if snap_start else None,
             )
+
+
+def published(function: lambda_.Function) -> lambda_.IFunction:
+    """The alias that callers use; SnapStart restores published versions only."""
+    Annotations.of(function).acknowledge_warning(
+        "@aws-cdk/aws-lambda:snapStartRequirePublish", "the alias below points to a published version"
+    )
+    return lambda_.Alias(function, "Live", alias_name="live", version=function.current_version)
 
 
 @contextmanager

@@ -8,7 +8,8 @@ from constructs import Construct
 
 from infra.components.fargate_process import FargateProcess
 from infra.components.network import Network
-from infra.environments import Environment
+from infra.components.scaling import scale_nodes
+from infra.settings import Environment
 
 #: A node drains in two seconds; the rest is for a slow table.
 STOP_TIMEOUT = Duration.seconds(30)
@@ -26,15 +27,18 @@ class SchedulerService(FargateProcess):
         network: Network,
         variables: Mapping[str, str],
         environment: Environment,
+        deployment: str,
     ) -> None:
         super().__init__(
             scope,
             construct_id,
             program="scheduler",
-            tasks=environment.scheduler_tasks,
+            settings=environment.scheduler,
             stop_timeout=STOP_TIMEOUT,
             cluster=cluster,
             network=network,
             variables=variables,
             environment=environment,
         )
+        if not environment.is_emulated:
+            scale_nodes(self.service, environment.scheduler, deployment=deployment)

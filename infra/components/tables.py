@@ -5,12 +5,16 @@ from collections.abc import Iterator, Sequence
 from aws_cdk import RemovalPolicy
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from constructs import Construct
 
+from infra.settings import WarmThroughput
 from infra.words import in_pascal_case
 from shared import schema
 
 QUERY = "dynamodb:Query"
+#: What grows with the number of jobs and runs.
+_HOT = frozenset([schema.JOBS.name, schema.JOB_SCHEDULES.name, schema.JOB_RUNS.name])
 _TYPES = {"S": dynamodb.AttributeType.STRING, "N": dynamodb.AttributeType.NUMBER}
 _PROJECTIONS = {"ALL": dynamodb.ProjectionType.ALL, "KEYS_ONLY": dynamodb.ProjectionType.KEYS_ONLY}
 
@@ -20,11 +24,38 @@ class Tables(Construct):
 
     Plain tables of one Region: fencing and leases stand on strongly consistent conditional writes, which a replica in
     another Region does not give.
+
+    **What local indexes cost.** They can be read strongly consistently, and the protocol stands on that. In return
+    DynamoDB keeps all rows of one partition key and their index rows in one partition, for good:
+
+    - 10 GB for one key. `job_schedules`: one key is a shard. An entry is about 0.5 KB and twice that with its index
+      row, so a shard holds 10 million jobs, and N shards N times that: 160 million with the usual 16. `job_runs`: one
+      key is a job. A run is 0.5 to 1 KB, with output and errors at their limit 10 KB: a job may keep a million of the
+      largest rows, which is one every 3 seconds for 30 days; a job that runs each second must keep them for 10 days or
+      say less. Above it DynamoDB refuses writes of that shard or job (`ItemCollectionSizeLimitExceeded`).
+    - 1,000 write units a second for one key. A create costs 3 in its shard (the entry twice, for the transaction, and
+      its index row): 333 a second and shard, 5,300 with 16. A run costs 2 of its job: one job runs 500 times a second.
+    - 3,000 read units a second for one key. A sweep takes 1 a second and shard.
+
+    **N is for good.** `hash(job_key) mod N` is part of each entry's key, so another N looks for every job in the wrong
+    place. The first node of a fleet pins N in `fleet`; a node with another one ends at its start and says so, ECS takes
+    the deployment back, and the old nodes go on. RUNBOOK.md, "Changing the number of shards", is the way to another N.
     """
 
-    def __init__(self, scope: Construct, construct_id: str, *, is_protected: bool) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        is_protected: bool,
+        key: kms.IKey | None = None,
+        warm_throughput: WarmThroughput | None = None,
+    ) -> None:
         super().__init__(scope, construct_id)
-        self._tables = {table.name: self._table(table, is_protected=is_protected) for table in schema.TABLES}
+        self._is_protected = is_protected
+        self._key = key
+        self._warm_throughput = warm_throughput
+        self._tables = {table.name: self._table(table) for table in schema.TABLES}
 
     def __getitem__(self, logical_name: str) -> dynamodb.Table:
         return self._tables[logical_name]
@@ -40,7 +71,8 @@ class Tables(Construct):
         if QUERY in actions and indexes:
             role.add_to_policy(iam.PolicyStatement(actions=[QUERY], resources=indexes))
 
-    def _table(self, shape: schema.Table, *, is_protected: bool) -> dynamodb.Table:
+    def _table(self, shape: schema.Table) -> dynamodb.Table:
+        warm = self._warm_throughput if shape.name in _HOT else None
         table = dynamodb.Table(
             self,
             in_pascal_case(shape.name),
@@ -51,11 +83,14 @@ class Tables(Construct):
                 point_in_time_recovery_enabled=True
             ),
             time_to_live_attribute=shape.ttl,
-            deletion_protection=is_protected,
-            removal_policy=RemovalPolicy.RETAIN if is_protected else RemovalPolicy.DESTROY,
+            encryption=dynamodb.TableEncryption.CUSTOMER_MANAGED if self._key else dynamodb.TableEncryption.DEFAULT,
+            encryption_key=self._key,
+            warm_throughput=_warm(warm) if warm else None,
+            deletion_protection=self._is_protected,
+            removal_policy=RemovalPolicy.RETAIN if self._is_protected else RemovalPolicy.DESTROY,
         )
         for index in shape.indexes:
-            _add_index(table, index)
+            _add_index(table, index, warm)
         return table
 
 
@@ -63,7 +98,13 @@ def _shape_of(logical_name: str) -> schema.Table:
     return next(table for table in schema.TABLES if table.name == logical_name)
 
 
-def _add_index(table: dynamodb.Table, index: schema.Index) -> None:
+def _warm(wanted: WarmThroughput) -> dynamodb.WarmThroughput:
+    return dynamodb.WarmThroughput(
+        read_units_per_second=wanted.reads_per_second, write_units_per_second=wanted.writes_per_second
+    )
+
+
+def _add_index(table: dynamodb.Table, index: schema.Index, warm: WarmThroughput | None) -> None:
     if index.is_local:
         table.add_local_secondary_index(
             index_name=index.name, sort_key=_attribute(index.sort), projection_type=_PROJECTIONS[index.projection]
@@ -74,6 +115,8 @@ def _add_index(table: dynamodb.Table, index: schema.Index) -> None:
         partition_key=_attribute(index.partition),
         sort_key=_attribute(index.sort),
         projection_type=_PROJECTIONS[index.projection],
+        # A global index that takes less than its table throttles the table.
+        warm_throughput=_warm(warm) if warm else None,
     )
 
 

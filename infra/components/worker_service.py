@@ -7,8 +7,10 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
 from infra.components.fargate_process import FargateProcess
+from infra.components.lane import Lane
 from infra.components.network import Network
-from infra.environments import Environment
+from infra.components.scaling import scale_workers
+from infra.settings import Environment
 
 #: The longest that Fargate waits for a task that finishes what it runs.
 STOP_TIMEOUT = Duration.seconds(120)
@@ -24,6 +26,7 @@ class WorkerService(FargateProcess):
         *,
         cluster: ecs.ICluster,
         network: Network,
+        lanes: Mapping[str, Lane],
         variables: Mapping[str, str],
         environment: Environment,
     ) -> None:
@@ -31,10 +34,13 @@ class WorkerService(FargateProcess):
             scope,
             construct_id,
             program="worker",
-            tasks=environment.worker_tasks,
+            settings=environment.worker,
             stop_timeout=STOP_TIMEOUT,
             cluster=cluster,
             network=network,
             variables=variables,
             environment=environment,
         )
+        if environment.ecs_lanes and not environment.is_emulated:
+            queues = [lanes[name].queue for name in environment.ecs_lanes]
+            scale_workers(self.service, environment.worker, queues=queues)

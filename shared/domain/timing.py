@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shared.domain.instants import HOUR, MINUTE, SECOND
 
@@ -39,9 +39,16 @@ class Timing:
     sweep_ahead_ms: int = 2 * SECOND
     #: A recurring entry stays in memory while its next slot is within this.
     residency_ms: int = 6 * HOUR
+    #: ... and within this when memory runs short.
+    shortest_residency_ms: int = 3 * MINUTE
     checkpoint_ms: int = 2 * SECOND
     #: A host whose clock differs by more than this from the store's takes nothing.
     clock_guard_ms: int = 5 * SECOND
+
+    def sweeping_every(self, sweep_ms: int) -> Timing:
+        """Rarer sweeps look further ahead; a job created for now then waits for the next one."""
+        ahead_ms = sweep_ms + self.sweep_ahead_ms - self.sweep_ms
+        return replace(self, sweep_ms=sweep_ms, sweep_ahead_ms=ahead_ms)
 
     def check(self) -> None:
         """Raises ValueError when one constant no longer carries another; the sentence names both."""
@@ -62,6 +69,10 @@ class Timing:
             ),
             f"residency ({self.residency_ms}) must be at least the horizon ({self.horizon_ms})": (
                 self.residency_ms >= self.horizon_ms
+            ),
+            f"shortest residency ({self.shortest_residency_ms}) must be twice sweep ahead ({self.sweep_ahead_ms}), or "
+            "an entry that left memory fires before a sweep finds it": (
+                2 * self.sweep_ahead_ms <= self.shortest_residency_ms <= self.residency_ms
             ),
         }
         broken = [sentence for sentence, holds in rules.items() if not holds]

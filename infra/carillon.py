@@ -1,0 +1,143 @@
+"""Carillon as one construct, for an app of your own.
+
+    from aws_cdk import App, Stack
+    from infra.carillon import Carillon
+    from infra.environments import PROD
+    from infra.settings import override
+
+    stack = Stack(App(), "Jobs")
+    carillon = Carillon(stack, "Carillon", environment=override(PROD, {"shard_count": 32}))
+    carillon.allow_target(my_function, "lambda:InvokeFunction")
+
+Everything is named by CloudFormation, so any number of them fit one account, one stack even. `data` puts the tables
+into a stack apart: `Carillon(..., data=DataStack(app, "Data", ...).data)`, as `infra.app` does and production should.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.metadata import version
+
+from aws_cdk import Names
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from infra import permissions
+from infra.components import worker_function
+from infra.components.api import Api
+from infra.components.data import Data
+from infra.components.lane import Lane
+from infra.components.network import Network
+from infra.components.scheduler_service import SchedulerService
+from infra.components.worker_function import WorkerFunction
+from infra.components.worker_service import WorkerService
+from infra.governance import govern
+from infra.settings import Environment
+from infra.words import in_pascal_case
+from shared.config import DEPLOYMENT_VARIABLE, queue_variable, table_variable
+from shared.schema import LANES
+
+
+class Carillon(Construct):
+    """Everything that runs, and the tables unless they are given. It composes and grants; `components` says what the
+    parts are.
+    """
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, environment: Environment, data: Data | None = None
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._environment = environment
+        self.data = data or Data(self, "Data", environment=environment)
+        self.tables = self.data.tables
+        #: Tells the metrics of one Carillon from those of another in the same account.
+        self.deployment = Names.unique_resource_name(self, max_length=64)
+        self.lanes = {
+            name: Lane(
+                self,
+                f"{in_pascal_case(name)}Lane",
+                worker_timeout=worker_function.TIMEOUT,
+                requires_tls=not environment.is_emulated,
+                key=self.data.key,
+            )
+            for name in LANES
+        }
+        self._compose()
+        # A worker reads message version n + 1 before any node may write it.
+        self.scheduler.node.add_dependency(self.worker_function, self.worker)
+        govern(self, environment, key=self.data.key)
+
+    def allow_target(self, arn: str, *actions: str) -> None:
+        """Jobs may reach this resource through both hosts of the worker; without such a grant they reach none."""
+        for role in (self.worker_function.role, self.worker.role):
+            role.add_to_policy(iam.PolicyStatement(actions=[*actions], resources=[arn]))
+
+    def _compose(self) -> None:
+        environment = self._environment
+        everyone = {"CARILLON_VERSION": version("carillon"), DEPLOYMENT_VARIABLE: self.deployment}
+        shards = {"CARILLON_SHARD_COUNT": str(environment.shard_count)}
+        runs = {"CARILLON_RUN_RETENTION_DAYS": str(environment.run_retention_days)}
+        sweep = {"CARILLON_SWEEP_MS": str(environment.sweep_interval_ms)}
+        targets = {"CARILLON_INTERNAL_TARGETS": ",".join(environment.internal_targets)}
+        queues = {queue_variable(name): lane.queue.queue_url for name, lane in self.lanes.items()}
+
+        self.api = Api(
+            self,
+            "Api",
+            variables={**self._names_of(permissions.API_TABLES), **shards, **everyone},
+            environment=environment,
+        )
+        self._allow(self.api.role, permissions.API_TABLES)
+
+        network = Network(self, "Network", settings=environment.network)
+        self.cluster = ecs.Cluster(self, "Cluster", vpc=network.vpc)
+        self.scheduler = SchedulerService(
+            self,
+            "Scheduler",
+            cluster=self.cluster,
+            network=network,
+            variables={**self._names_of(permissions.SCHEDULER_TABLES), **queues, **shards, **runs, **sweep, **everyone},
+            environment=environment,
+            deployment=self.deployment,
+        )
+        self._allow(self.scheduler.role, permissions.SCHEDULER_TABLES, queue_actions=permissions.SENDER)
+
+        of_worker = {**self._names_of(permissions.WORKER_TABLES), **queues, **runs, **targets, **everyone}
+        self.worker_function = WorkerFunction(
+            self, "WorkerFunction", lanes=self.lanes, variables=of_worker, environment=environment
+        )
+        self.worker = WorkerService(
+            self,
+            "Worker",
+            cluster=self.cluster,
+            network=network,
+            lanes=self.lanes,
+            variables={**of_worker, **self._elsewhere()},
+            environment=environment,
+        )
+        for role in (self.worker_function.role, self.worker.role):
+            self._allow(role, permissions.WORKER_TABLES, queue_actions=permissions.CONSUMER)
+        for grant in environment.grants:
+            self.allow_target(grant.arn, *grant.allowed)
+
+    def _elsewhere(self) -> dict[str, str]:
+        """The lanes that Lambda works, which the ECS worker must not poll; with none on ECS it may be scaled up by hand
+        to help out, and then polls them all.
+        """
+        if not self._environment.ecs_lanes:
+            return {}
+        return {queue_variable(name): "" for name, lane in self._environment.lanes.items() if lane.is_on_lambda}
+
+    def _names_of(self, logical_names: Iterable[str]) -> dict[str, str]:
+        return {table_variable(name): self.tables[name].table_name for name in logical_names}
+
+    def _allow(
+        self, role: iam.Role, tables: permissions.TableActions, *, queue_actions: permissions.Actions = ()
+    ) -> None:
+        for name, actions in tables.items():
+            self.tables.allow(role, name, actions)
+        if queue_actions:
+            arns = [lane.queue.queue_arn for lane in self.lanes.values()]
+            role.add_to_policy(iam.PolicyStatement(actions=[*queue_actions], resources=arns))
+        self.data.allow_encryption(role)

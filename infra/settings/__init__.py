@@ -1,0 +1,24 @@
+"""What a deployment may choose, one file per concern. What AWS or the protocol would refuse is never built."""
+
+from infra.settings.domain import CustomDomain
+from infra.settings.environment import Auth, Environment
+from infra.settings.grants import Grant
+from infra.settings.lanes import Host, LaneSettings
+from infra.settings.network import NetworkSettings
+from infra.settings.reading import SettingsRefused, override
+from infra.settings.tables import WarmThroughput
+from infra.settings.tasks import TaskSettings
+
+__all__ = [
+    "Auth",
+    "CustomDomain",
+    "Environment",
+    "Grant",
+    "Host",
+    "LaneSettings",
+    "NetworkSettings",
+    "SettingsRefused",
+    "TaskSettings",
+    "WarmThroughput",
+    "override",
+]

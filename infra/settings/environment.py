@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Annotated, Literal, Self
+
+from pydantic import ConfigDict, Field, model_validator
+from pydantic.dataclasses import dataclass
+
+from infra.settings.domain import CustomDomain
+from infra.settings.grants import Grant
+from infra.settings.lanes import Host, LaneSettings
+from infra.settings.network import NetworkSettings
+from infra.settings.tables import WarmThroughput
+from infra.settings.tasks import TaskSettings
+from shared.config import DEFAULT_SHARD_COUNT
+from shared.schema import CATCH_UP_LANE, DEAD_LETTER_RETENTION_DAYS, LANES
+
+#: The numbers that CloudWatch Logs accepts.
+LOG_RETENTION_DAYS = (1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3653)
+#: The longest time between two sweeps that the protocol's margin carries with room to spare.
+LONGEST_SWEEP_MS = 10_000
+
+
+@dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
+class Auth:
+    """Who is let in: the API's own keys, tokens of an OpenID issuer, or callers of AWS."""
+
+    mode: Literal["keys", "jwt", "iam"] = "keys"
+    issuer: str | None = None
+    audience: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.mode == "jwt" and not (self.issuer and self.audience):
+            raise ValueError("mode jwt needs issuer and audience: the issuer's URL, and what its tokens are made for")
+        if self.mode != "jwt" and (self.issuer or self.audience):
+            raise ValueError(
+                f"issuer and audience mean nothing in mode {self.mode}: set mode to jwt, or leave them out"
+            )
+        return self
+
+
+def lanes_on(host: Host, *, usual: int, catch_up: int) -> Mapping[str, LaneSettings]:
+    """Every lane on one host."""
+    return {name: LaneSettings(host, catch_up if name == CATCH_UP_LANE else usual) for name in LANES}
+
+
+@dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
+class Environment:
+    """One kind of deployment.
+
+    `is_emulated` leaves out what the emulator cannot take and builds the functions for this machine; `is_protected`
+    keeps tables, logs and their stack from being deleted. `internal_targets` are the `host:port` (or `host:*`) that a
+    target of type http may reach although they are not public addresses.
+    """
+
+    name: str
+    is_emulated: bool = False
+    is_protected: bool = True
+    #: For good: a fleet refuses to start with another number than the one its tables were first used with.
+    shard_count: Annotated[int, Field(ge=1, le=256)] = DEFAULT_SHARD_COUNT
+    scheduler: TaskSettings = TaskSettings()
+    worker: TaskSettings = TaskSettings(tasks=0)
+    sweep_interval_ms: Annotated[int, Field(ge=1000, le=LONGEST_SWEEP_MS)] = 1000
+    lanes: Mapping[str, LaneSettings] = field(default_factory=lambda: lanes_on("lambda", usual=10, catch_up=2))
+    #: None: share what the account has left. AWS lets nobody reserve the last 100.
+    worker_reserved_concurrency: int | None = None
+    #: A snapshot shortens a cold start to a third, and is paid for by the hour for each published version.
+    worker_snap_start: bool = False
+    internal_targets: tuple[str, ...] = ()
+    grants: tuple[Grant, ...] = ()
+    run_retention_days: Annotated[int, Field(le=3650)] = 30
+    log_retention_days: int = 30
+    network: NetworkSettings = NetworkSettings()
+    #: `aws`: keys that AWS owns, free. `own`: one key of this account, rotated each year, for all that is stored.
+    encryption: Literal["aws", "own"] = "aws"
+    auth: Auth = Auth()
+    custom_domain: CustomDomain | None = None
+    warm_throughput: WarmThroughput | None = None
+    #: Who hears of alarms; AWS asks the address for consent first.
+    alarm_email: Annotated[str, Field(pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$")] | None = None
+    #: An alarm rings when the 99th percentile of drift stays above it.
+    drift_slo_ms: Annotated[int, Field(ge=1)] = 1500
+    #: Name or ARN of a managed policy that no role here may exceed.
+    permission_boundary: (
+        Annotated[str, Field(pattern=r"^(arn:[\w-]+:iam::(\d{12}|aws):policy/)?[\w+=,.@/-]+$")] | None
+    ) = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if set(self.lanes) != set(LANES):
+            raise ValueError(f"lanes of environment {self.name} must set each lane of {', '.join(LANES)}, and no other")
+        if self.scheduler.tasks < 1:
+            raise ValueError("scheduler.tasks is 0: give at least 1, or nothing fires; the brake stops firing instead")
+        if any(lane.host == "ecs" for lane in self.lanes.values()) and self.worker.tasks < 1:
+            raise ValueError(
+                f"environment {self.name} has a lane on ecs and no worker task to work it: set worker.tasks to 1"
+            )
+        if self.log_retention_days not in LOG_RETENTION_DAYS:
+            raise ValueError(
+                f"log_retention_days {self.log_retention_days} is none that CloudWatch Logs has: "
+                f"choose {', '.join(map(str, LOG_RETENTION_DAYS))}"
+            )
+        if self.run_retention_days <= DEAD_LETTER_RETENTION_DAYS:
+            raise ValueError(
+                f"run_retention_days {self.run_retention_days} must exceed the {DEAD_LETTER_RETENTION_DAYS} days that "
+                "a queue keeps a message, or a late duplicate would run again: set 15 or more"
+            )
+        self._check_concurrency()
+        return self
+
+    def _check_concurrency(self) -> None:
+        wanted = sum(lane.concurrency for lane in self.lanes.values() if lane.is_on_lambda)
+        reserved = self.worker_reserved_concurrency
+        if reserved is not None and reserved < wanted:
+            raise ValueError(
+                f"worker_reserved_concurrency of {self.name} ({reserved}) is below that of its lanes together "
+                f"({wanted}): they would be throttled, and their messages would come again; raise it to {wanted}"
+            )
+
+    @property
+    def ecs_lanes(self) -> tuple[str, ...]:
+        return tuple(name for name, lane in self.lanes.items() if lane.host == "ecs")

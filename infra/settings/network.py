@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import ConfigDict, Field, model_validator
+from pydantic.dataclasses import dataclass
+
+#: `public`: public subnets, no NAT, the cheapest. `private`: isolated subnets with an endpoint for each service that
+#: tasks call; nothing reaches the internet, so http targets outside the VPC cannot be called from ECS. `existing`:
+#: subnets of a VPC of yours, which must have a way to DynamoDB, SQS, ECR, S3 and CloudWatch Logs.
+Mode = Literal["public", "private", "existing"]
+
+
+@dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
+class NetworkSettings:
+    """Where the tasks live. An existing VPC is described, not looked up, so that synth needs no account."""
+
+    mode: Mode = "public"
+    zones: Annotated[int, Field(ge=2, le=6)] = 2
+    vpc_id: str | None = None
+    availability_zones: tuple[str, ...] = ()
+    subnet_ids: tuple[str, ...] = ()
+    #: Whether the tasks get public addresses in an existing VPC: they need them in a subnet without NAT.
+    assign_public_ip: bool = False
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        described = {
+            "vpc_id": self.vpc_id,
+            "availability_zones": self.availability_zones,
+            "subnet_ids": self.subnet_ids,
+        }
+        given = [name for name, value in described.items() if value]
+        missing = [name for name, value in described.items() if not value]
+        if self.mode == "existing" and missing:
+            raise ValueError(
+                f"mode existing needs {' and '.join(missing)}: describe your VPC with {', '.join(described)}"
+            )
+        if self.mode != "existing" and (given or self.assign_public_ip):
+            names = [*given, *(["assign_public_ip"] if self.assign_public_ip else [])]
+            raise ValueError(f"{' and '.join(names)} means nothing in mode {self.mode}: set mode to existing")
+        if len(self.availability_zones) != len(self.subnet_ids):
+            raise ValueError(
+                f"subnet_ids has {len(self.subnet_ids)} and availability_zones {len(self.availability_zones)}: "
+                "give one subnet for each zone, in the same order"
+            )
+        if self.mode == "existing" and len(self.subnet_ids) < 2:  # noqa: PLR2004 - the nodes must not share a zone
+            raise ValueError("subnet_ids names one subnet: give two in different zones, or one zone takes all nodes")
+        return self
