@@ -1,10 +1,10 @@
 .DEFAULT_GOAL := help
 BOOTSTRAP := @python3 localstack/bootstrap.py
 
-.PHONY: help demo test up down doctor check format unit acceptance synth prefetch
+.PHONY: help demo test up down doctor check format unit time-cases simulate acceptance synth prefetch
 
 help: ## say what there is
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
 demo: ## bring the whole system up on this machine and watch it fire jobs
 	$(BOOTSTRAP) demo
@@ -29,6 +29,12 @@ format: ## put the code into the form that check asks for
 
 unit: ## the fast tests
 	$(BOOTSTRAP) unit
+
+time-cases: ## cron, zones and daylight saving, case by case
+	$(BOOTSTRAP) time-cases
+
+simulate: ## the fleet under faults: make simulate SEEDS=2000 FIRST=0
+	$(BOOTSTRAP) simulate $(or $(SEEDS),300) $(or $(FIRST),0)
 
 acceptance: ## the tests of the whole system
 	$(BOOTSTRAP) acceptance

@@ -17,6 +17,8 @@ COMMANDS = {
     "format": ("localstack.commands", "format_code"),
     "synth": ("localstack.commands", "synth"),
     "unit": ("localstack.commands", "unit"),
+    "time-cases": ("localstack.commands", "time_cases"),
+    "simulate": ("localstack.commands", "simulate"),
     "acceptance": ("localstack.commands", "acceptance"),
     "test": ("localstack.commands", "test"),
     "up": ("localstack.terminal", "up_command"),

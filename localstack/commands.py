@@ -37,6 +37,16 @@ def unit(arguments: Sequence[str]) -> int:
     return _pytest(*FAST, *arguments)
 
 
+def time_cases(arguments: Sequence[str]) -> int:
+    """The collected cases, and as many random ones against brute force as CARILLON_DIFFERENTIAL says."""
+    return _pytest("tests/unit/schedules", *arguments)
+
+
+def simulate(arguments: Sequence[str]) -> int:
+    """`SEEDS` worlds from seed `FIRST` on."""
+    return _python("tests.simulation", *arguments)
+
+
 def acceptance(arguments: Sequence[str]) -> int:
     return _pytest("tests/acceptance", *arguments)
 
