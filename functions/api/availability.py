@@ -6,7 +6,6 @@ Each row goes when its feature comes.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -26,12 +25,8 @@ AVAILABLE: Final[Mapping[tuple[str, ...], tuple[object, ...]]] = {
     ("retry", "max_age"): ("P1D",),
     ("retry", "retry_on"): ([],),
     ("retry", "never_on"): ([],),
-    ("target", "auth"): (None,),
     ("lane",): (DEFAULT_LANE,),
 }
-
-_TEMPLATE: Final = re.compile(r"\{\{ *(?:slot|run_id|attempt|job_id|fencing_token) *\}\}")
-_TEMPLATED: Final = ("payload", "target")
 
 
 def not_available(document: Mapping[str, Any]) -> Iterator[FieldProblem]:
@@ -44,7 +39,3 @@ def not_available(document: Mapping[str, Any]) -> Iterator[FieldProblem]:
             listed = ", ".join(json.dumps(each) for each in values if each is not None) or "nothing"
             example = EXAMPLES[pointer_to(path[0])] if values[0] is None else values[0]
             yield FieldProblem(pointer_to(*path), f"not available yet; what works here now: {listed}", example)
-    for name in _TEMPLATED:
-        if found := _TEMPLATE.search(json.dumps(document.get(name), ensure_ascii=False)):
-            detail = f"templates such as {found.group()} are not available yet; send the value itself"
-            yield FieldProblem(pointer_to(name), detail, EXAMPLES[pointer_to(name)])

@@ -18,6 +18,7 @@ from shared.domain.job import Job, JobState, RetryPolicy, next_generation
 from shared.domain.limits import MAX_KEEP_AFTER_COMPLETION_MS, MAX_PAYLOAD_BYTES, MAX_TIMEOUT_MS, MIN_TIMEOUT_MS
 from shared.domain.schedules import ONE_TIME_MISFIRE, At, Every, Misfire, Schedule, next_slot, parse_schedule
 from shared.domain.targets import parse_target
+from shared.domain.templates import faults_of
 
 _KINDS: Final = ("at", "in", "cron", "every")
 #: The scheduler works by these, so a change of one makes a new generation.
@@ -167,7 +168,7 @@ def _parts_of(request: CreateJob, names: Collection[str], now: Instant) -> dict[
 
 def _read_target(request: CreateJob, _: Instant) -> dict[str, Any]:
     try:
-        return {"target": parse_target({name: value for name, value in request.target.items() if name != "auth"})}
+        return {"target": parse_target(request.target)}
     except InvalidRequest as error:
         raise _under("target", error) from error
 
@@ -177,6 +178,8 @@ def _read_payload(request: CreateJob, _: Instant) -> dict[str, Any]:
     if size > MAX_PAYLOAD_BYTES:
         detail = f"the payload has {size} bytes as JSON; at most {MAX_PAYLOAD_BYTES} are taken"
         raise PayloadTooLarge(FieldProblem("#/payload", detail, EXAMPLES["#/payload"]))
+    if faults := list(faults_of(request.payload, "#/payload")):
+        raise InvalidRequest(faults)
     return {"payload": request.payload}
 
 

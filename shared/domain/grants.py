@@ -1,8 +1,9 @@
 """Which targets an owner may use: grants, matched here without I/O.
 
 A grant names a target type and a resource: an ARN, or one that ends in `*`; for `http` a host, or `*.example.com` for
-every host below it. Without a grant nothing of types `lambda` and `aws` is called; `http` asks for one only where the
-deployment says so. A resource of Carillon's own is never granted, and a grant that covers one is none.
+every host below it; for `secret` the ARN of a secret that webhooks may carry. Without a grant no function is called, no
+API of AWS, and no secret is read; a host needs one only where the deployment says so. A resource of Carillon's own is
+never granted, and a grant that covers one is none.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from typing import Any, Final
 from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.instants import Instant
 
-HTTP, LAMBDA, AWS = "http", "lambda", "aws"
-GRANTED_TYPES: Final = (HTTP, LAMBDA, AWS)
+HTTP, LAMBDA, AWS, SECRET = "http", "lambda", "aws", "secret"
+#: Types of targets, and what a target of type http may carry.
+GRANTED_TYPES: Final = (HTTP, LAMBDA, AWS, SECRET)
 
 _ARN = re.compile(r"arn:aws[a-z-]*:([a-z0-9-]+):([a-z0-9-]+):(\d{12}):([A-Za-z0-9_./:$@+=,-]+)(\*?)", re.ASCII)
 _ROLE = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/[A-Za-z0-9_+=,.@/-]{1,512}", re.ASCII)
@@ -27,6 +29,7 @@ _EXAMPLES: Final = {
     HTTP: {"target_type": HTTP, "resource": "*.example.com"},
     LAMBDA: {"target_type": LAMBDA, "resource": "arn:aws:lambda:eu-central-1:123456789012:function:report"},
     AWS: {"target_type": AWS, "resource": "arn:aws:sqs:eu-central-1:123456789012:orders"},
+    SECRET: {"target_type": SECRET, "resource": "arn:aws:secretsmanager:eu-central-1:123456789012:secret:hook-*"},
 }
 
 
@@ -65,23 +68,25 @@ class OwnResources:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What a target of this type calls: ARNs, or the host of a URL. All of them must be granted."""
+    """One thing that a target calls: an ARN, or the host of a URL. `pointer` is where the target says so."""
 
     target_type: str
-    resources: tuple[str, ...]
+    resource: str
+    pointer: str = "#"
 
 
-@dataclass(frozen=True, slots=True)
-class Permission:
-    """`role_arn` is the role to call under; None: the worker's own."""
-
-    role_arn: str | None = None
+#: By target type, the role to call under; None: the worker's own.
+Roles = Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class NotGranted:
-    resource: str
+    use: Use
     reason: str
+
+    @property
+    def detail(self) -> str:
+        return f"{self.use.resource}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,24 +97,21 @@ class GrantRules:
     own: OwnResources = OwnResources()
 
     def needs_grant(self, use: Use) -> bool:
-        return bool(use.resources) and not (use.target_type == HTTP and self.is_http_open)
+        return use.target_type != HTTP or not self.is_http_open
 
-    def judge(self, use: Use, grants: Iterable[Grant]) -> Permission | NotGranted:
-        """Whether the owner of `grants` may call what `use` says, and under which role."""
-        if not self.needs_grant(use):
-            return Permission()
-        granted = [grant for grant in grants if grant.target_type == use.target_type]
-        roles: set[str | None] = set()
-        for resource in use.resources:
-            if use.target_type != HTTP and self.own.touched_by(resource):
-                return NotGranted(resource, "it is one of Carillon's own, which no target may call")
-            grant = _closest(granted, resource)
+    def judge(self, uses: Iterable[Use], grants: Iterable[Grant]) -> Roles | NotGranted:
+        """Whether the owner of `grants` may do all of these, and under which roles."""
+        grants = tuple(grants)
+        roles: dict[str, str | None] = {}
+        for use in filter(self.needs_grant, uses):
+            if use.target_type != HTTP and self.own.touched_by(use.resource):
+                return NotGranted(use, "this is one of Carillon's own, which no target may call")
+            grant = _closest(grants, use)
             if grant is None:
-                return NotGranted(resource, f"no grant of type {use.target_type} covers it; an admin adds one")
-            roles.add(grant.role_arn)
-        if len(roles) > 1:
-            return NotGranted(use.resources[0], "its grants name different roles, and one call has one")
-        return Permission(roles.pop())
+                return NotGranted(use, f"no grant of type {use.target_type} covers this; an admin adds one")
+            if roles.setdefault(use.target_type, grant.role_arn) != grant.role_arn:
+                return NotGranted(use, "its grant names another role than the rest of this call, which has only one")
+        return roles
 
 
 def new_grant(
@@ -134,11 +136,11 @@ def new_grant(
     return Grant(owner_id, grant_id, kind, str(resource), now, by, role_arn)
 
 
-def _closest(grants: Iterable[Grant], resource: str) -> Grant | None:
+def _closest(grants: Iterable[Grant], use: Use) -> Grant | None:
     """Of the grants that cover it the one that says most: a whole name before a pattern, a longer pattern before a
     shorter one.
     """
-    covering = [grant for grant in grants if _covers(grant, resource)]
+    covering = [grant for grant in grants if grant.target_type == use.target_type and _covers(grant, use.resource)]
     return max(covering, key=lambda grant: ("*" not in grant.resource, len(grant.resource)), default=None)
 
 
@@ -166,6 +168,8 @@ def _fault_of_arn(resource: object, kind: str, own: OwnResources) -> str | None:
     service, name = found[1], found[4]
     if kind == LAMBDA and not (service == "lambda" and name.startswith("function:")):
         return "for lambda the resource is the ARN of a function"
+    if (kind == SECRET) != (service == "secretsmanager"):
+        return "the ARN of a secret is granted by target_type secret, and that grants nothing else"
     if own.touched_by(found.group()):
         return "it covers resources of Carillon's own, which are never granted"
     return None

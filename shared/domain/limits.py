@@ -32,6 +32,7 @@ MAX_URL_LENGTH = 2048
 #: Of an HTTP target: how many, and names and values together.
 MAX_HEADERS = 50
 MAX_HEADERS_LENGTH = 8 * 1024
+MAX_REDIRECTS = 5
 #: Levels of a JSON document; deeper ones are an attack on its readers.
 MAX_DEPTH = 64
 MAX_IDEMPOTENCY_KEY_LENGTH = 128

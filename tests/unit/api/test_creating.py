@@ -149,7 +149,17 @@ def test_owners_do_not_share_ids() -> None:
 def test_defaults_are_those_of_the_documentation() -> None:
     world = World()
     shown = world.send("POST", "/v1/jobs", {"schedule": CRON, "target": HTTP}).json
-    assert shown["target"] == {"type": "http", "url": HTTP["url"], "method": "POST", "headers": {}}
+    assert shown["target"] == {
+        "type": "http",
+        "url": HTTP["url"],
+        "method": "POST",
+        "headers": {},
+        "body": None,
+        "auth": None,
+        "success": "2xx",
+        "connect_timeout": "PT5S",
+        "max_redirects": 0,
+    }
     assert (shown["timeout"], shown["lane"], shown["overlap"]) == ("PT60S", "default", "allow")
     assert shown["misfire"] == {"policy": "fire_once", "grace": "PT60S", "limit": 10}
     assert shown["keep_after_completion"] == "P7D"
