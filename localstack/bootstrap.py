@@ -25,7 +25,7 @@ from localstack.toolchain.problem import SetupProblem  # noqa: E402
 from localstack.toolchain.uv import ensure_uv  # noqa: E402
 from localstack.toolchain.uv_settings import uv_environment  # noqa: E402
 
-WITHOUT_CDK = ("check", "format", "unit", "down")
+WITHOUT_CDK = ("check", "format", "unit", "time-cases", "simulate", "down")
 WITH_BUNDLES = ("prefetch", "synth", "test", "infra-tests")
 
 
