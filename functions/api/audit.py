@@ -22,6 +22,12 @@ def record(action: str, call: Call, job: Job) -> None:
     _log.info(action, extra=ids)
 
 
+def note(action: str, call: Call, **what: object) -> None:
+    """A change of something other than a job."""
+    ids = {"owner_id": call.caller.owner_id, "by": call.caller.name, "request_id": call.request_id}
+    _log.info(action, extra={"action": action, **ids, **what})
+
+
 def record_fault(error: Exception, request_id: str) -> None:
     """Carillon's own failure, with its trace."""
     _log.error("request failed", exc_info=error, extra={"action": "request.fail", "request_id": request_id})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from functions.api.settings import ApiSettings
+from shared.domain.grants import GrantRules
 from shared.ports import AccessStore, Clock, EntryStore, FleetStore, JobStore, Randomness, RunStore
 
 
@@ -21,3 +22,4 @@ class Backend:
     #: Of this deployment, for `/v1/health`.
     version: str
     settings: ApiSettings = ApiSettings()
+    grant_rules: GrantRules = GrantRules()

@@ -6,11 +6,15 @@ from itertools import islice
 from typing import Any, Final
 
 from functions.api.bodies import Document
+from shared.domain.access import ApiKey
 from shared.domain.durations import format_duration
+from shared.domain.fleet import FleetSnapshot
+from shared.domain.grants import Grant
 from shared.domain.instants import Instant, to_rfc3339
 from shared.domain.job import Cancellation, Job, JobState, RetryPolicy
 from shared.domain.run import Attempt, Run, RunError
 from shared.domain.schedules import Misfire, PreviewSlot, slots, to_document
+from shared.domain.signing import SigningKey
 
 SLOTS_SHOWN: Final = 5
 
@@ -91,6 +95,64 @@ def preview_document(line: PreviewSlot) -> Document:
         "fires": line.fires,
         "latest_fire_at": to_rfc3339(line.latest_fire_at),
         "marks": list(line.marks),
+    }
+
+
+def key_document(key: ApiKey) -> Document:
+    return {
+        "key_id": key.key_id,
+        "name": key.name,
+        "scopes": sorted(key.scopes),
+        "created_at": to_rfc3339(key.created_at),
+        "created_by": key.created_by,
+        "expires_at": _instant(key.expires_at),
+        "revoked_at": _instant(key.revoked_at),
+    }
+
+
+def signing_key_document(key: SigningKey) -> Document:
+    return {"key_id": key.key_id, "created_at": to_rfc3339(key.created_at), "created_by": key.created_by}
+
+
+def grant_document(grant: Grant) -> Document:
+    return {
+        "grant_id": grant.grant_id,
+        "owner_id": grant.owner_id,
+        "target_type": grant.target_type,
+        "resource": grant.resource,
+        "role_arn": grant.role_arn,
+        "created_at": to_rfc3339(grant.created_at),
+        "created_by": grant.created_by,
+    }
+
+
+def fleet_document(snapshot: FleetSnapshot, *, shard_count: int, now: Instant) -> Document:
+    """`lag_ms` is how far a shard's watermark lies back; it moves only when something was fired."""
+    leases = [snapshot.lease(shard) for shard in range(snapshot.control.shard_count or shard_count)]
+    return {
+        "firing": snapshot.control.is_firing,
+        "shard_count": len(leases),
+        "nodes": [
+            {
+                "node_id": node.node_id,
+                "beat": node.beat,
+                "version": node.version,
+                "message_version": node.message_version,
+                "started_at": to_rfc3339(node.started_at),
+                "shards": [lease.shard for lease in leases if lease.owner == node.node_id],
+            }
+            for node in sorted(snapshot.nodes.values(), key=lambda node: node.node_id)
+        ],
+        "shards": [
+            {
+                "shard": lease.shard,
+                "owner": lease.owner,
+                "epoch": lease.epoch,
+                "watermark": to_rfc3339(lease.watermark) if lease.watermark else None,
+                "lag_ms": max(0, now - lease.watermark) if lease.watermark else None,
+            }
+            for lease in leases
+        ],
     }
 
 

@@ -21,7 +21,7 @@ from shared.domain.job import Cancellation, CancelOutcome, Job, JobState, cancel
 from shared.domain.keys import EntryKey, job_key
 from shared.domain.limits import JOB_ID
 from shared.domain.sharding import shard_of
-from shared.ports import JobWrite, ReceiptUsed, RevisionConflict
+from shared.ports import JobFilter, JobWrite, ReceiptUsed, RevisionConflict
 
 #: How often a change is decided anew because another was faster, before the caller is asked to.
 WRITE_ATTEMPTS = 5
@@ -73,7 +73,7 @@ class JobEditor:
         if receipt is not None:
             return _creation_again(call, request, receipt)
         now = self.backend.clock.now()
-        job_id = request.job_id or ulid(now, self.backend.randomness.random_bytes(RANDOM_BYTES))
+        job_id = request.job_id or ulid(now, self.dice(call, RANDOM_BYTES))
         built = build_job(request, owner_id=call.caller.owner_id, job_id=job_id, by=call.caller.name, now=now)
         self.check_room(call)
         over = self._stored(call, job_id) if request.job_id else None
@@ -110,6 +110,10 @@ class JobEditor:
                 return Put(after, is_created=is_created, is_new=True)
         raise ChangeContended(job_id)
 
+    def dice(self, call: Call, count: int) -> bytes:
+        """Bytes for an id, the same for a repeat under the same Idempotency-Key."""
+        return self.backend.randomness.random_bytes(count) if call.keyed is None else call.keyed.random_bytes(count)
+
     def check_room(self, call: Call) -> None:
         """Raises TooManyJobs."""
         self.room.check(call.caller.owner_id)
@@ -134,12 +138,14 @@ class JobEditor:
                 return Change(after, is_new=True)
         raise ChangeContended(job_id)
 
-    def cancel(self, call: Call, job_id: str) -> tuple[Change, Cancellation]:
+    def cancel(self, call: Call, job_id: str, *, only: JobFilter = JobFilter()) -> tuple[Change, Cancellation]:  # noqa: B008
         """Cancel, and only then read what is alive: whatever is not seen then cannot start any more."""
         was_completed = False
 
         def decide(job: Job, now: Instant) -> Job:
             nonlocal was_completed
+            if not only.admits(job):
+                raise JobNotFound(job_id)
             was_completed = job.state is JobState.COMPLETED
             return job if job.state is JobState.CANCELLED else cancelled(job, now=now, by=call.caller.name)
 

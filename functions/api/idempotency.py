@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 
 from functions.api.refusals import KeyReused
 from shared.domain.access import Receipt
@@ -24,6 +25,14 @@ class KeyedRequest:
     owner_id: str
     idempotency_key: str
     fingerprint: str
+
+    def of_item(self, number: int) -> KeyedRequest:
+        """The same key for one item of a request of many; no header can hold a line break."""
+        return replace(self, idempotency_key=f"{self.idempotency_key}\n{number}")
+
+    def random_bytes(self, count: int) -> bytes:
+        """The same for the same owner and key: ids that the server makes derive from them."""
+        return sha256(f"{self.owner_id}\n{self.idempotency_key}".encode()).digest()[:count]
 
     def receipt_for(self, job: Job, at: Instant) -> Receipt:
         return Receipt(

@@ -16,23 +16,20 @@ from functions.api.changes import patched, with_state
 from functions.api.documents import cancellation_document, etag_of, job_document
 from functions.api.editor import Change, JobEditor
 from functions.api.gate import Call, call_of
-from functions.api.requests import CreateJob, check_job_id
+from functions.api.requests import CreateJob, Cursor, Limit, check_job_id
 from functions.api.responses import Answer, answer, encoded
 from functions.api.routing import JSON_BODY, PATCH_BODY, Route
 from shared.domain.access import Scope
 from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.instants import Instant
 from shared.domain.job import Job, JobState
-from shared.domain.limits import DEFAULT_PAGE, MAX_GROUP_LENGTH, MAX_NAME_LENGTH, MAX_PAGE
+from shared.domain.limits import DEFAULT_PAGE, MAX_GROUP_LENGTH, MAX_NAME_LENGTH
 from shared.domain.pages import Page
 from shared.domain.run import Run
 from shared.ports import JobFilter
 
 #: Of all payloads on a page, as answered: well inside what a Lambda may answer (6 MB).
 MAX_PAGE_LENGTH = 4_000_000
-
-Limit = Annotated[int, Query(), Field(ge=1, le=MAX_PAGE)]
-Cursor = Annotated[str | None, Query()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,12 @@ Refused
   x RouteUnknown · MethodUnknown            nothing here answers that
   x Unauthenticated · NotIdentified         who calls
   x ScopeMissing · TooManyRequests          what the caller may do, and how often
+  x NotAttempted                            a part of a request that came too late in it
   x BodyUnreadable · BodyTooLarge · MediaTypeUnsupported
-  x JobNotFound · RunNotFound               does not exist, or belongs to another owner: nobody can tell
+  x JobNotFound · RunNotFound · KeyNotFound · GrantNotFound
+                                            does not exist, or belongs to another owner: nobody can tell
   x JobExists · JobEnded · ChangeContended · TooManyJobs  the job is not in a state for it
+  x TooManyKeys · TooManySigningKeys · TooManyGrants
   x PreconditionFailed · KeyReused          the request contradicts an earlier one
 """
 
@@ -82,6 +85,11 @@ class MediaTypeUnsupported(Refused):
         super().__init__(f"a body of type {given!r} is not read here; send Content-Type: {listed}")
 
 
+class NotAttempted(Refused):
+    def __init__(self) -> None:
+        super().__init__("there was no time left for this one; repeat the request with the same Idempotency-Key")
+
+
 class JobNotFound(Refused):
     def __init__(self, job_id: str) -> None:
         super().__init__(f"there is no job {job_id!r}")
@@ -122,6 +130,31 @@ class TooManyJobs(Refused):
         super().__init__(
             f"owner {owner_id!r} has {most} jobs, ended ones that are still kept included, and no room for more"
         )
+
+
+class KeyNotFound(Refused):
+    def __init__(self, key_id: str) -> None:
+        super().__init__(f"there is no key {key_id!r}")
+
+
+class GrantNotFound(Refused):
+    def __init__(self, grant_id: str) -> None:
+        super().__init__(f"there is no grant {grant_id!r}")
+
+
+class TooManyKeys(Refused):
+    def __init__(self, most: int) -> None:
+        super().__init__(f"an owner has at most {most} live keys; revoke one first")
+
+
+class TooManySigningKeys(Refused):
+    def __init__(self, most: int) -> None:
+        super().__init__(f"an owner has at most {most} signing keys; delete the older one first")
+
+
+class TooManyGrants(Refused):
+    def __init__(self, most: int) -> None:
+        super().__init__(f"an owner has at most {most} grants; delete one first")
 
 
 class KeyReused(Refused):

@@ -6,16 +6,21 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any, Final, Literal, TypeVar
 
+from aws_lambda_powertools.event_handler.openapi.params import Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
 from functions.api.bodies import Document, pointer_to
+from shared.domain.access import Scope
 from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.limits import (
     JOB_ID,
+    MAX_BATCH,
+    MAX_BULK,
     MAX_CATCH_UP,
     MAX_GROUP_LENGTH,
     MAX_NAME_LENGTH,
+    MAX_PAGE,
     MAX_PREVIEW,
     MAX_TAG_KEY_LENGTH,
     MAX_TAG_VALUE_LENGTH,
@@ -25,6 +30,9 @@ from shared.domain.limits import (
 from shared.domain.targets import EXAMPLE_TARGET
 
 M = TypeVar("M", bound=BaseModel)
+
+Limit = Annotated[int, Query(), Field(ge=1, le=MAX_PAGE)]
+Cursor = Annotated[str | None, Query()]
 
 
 def _sendable(text: str) -> str:
@@ -97,6 +105,31 @@ class CreateJob(Strict):
     keep_after_completion: str = "P7D"
 
 
+class CreateBatch(Strict):
+    """Each item is read by itself, so that one that is wrong does not hinder the others."""
+
+    items: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=MAX_BATCH)]
+
+
+class SelectJobs(Strict):
+    """The jobs of a group, or with all of the tags, or both."""
+
+    group: Group | None = None
+    tags: Annotated[dict[TagKey, TagValue], Field(max_length=MAX_TAGS)] = {}
+    limit: int = Field(default=MAX_BULK, ge=1, le=MAX_BULK)
+    cursor: str | None = None
+
+
+class CreateKey(Strict):
+    name: Name = ""
+    scopes: Annotated[list[Literal["read", "write", "admin"]], Field(min_length=1, max_length=len(Scope))]
+    expires_at: str | None = None
+
+
+class SetFiring(Strict):
+    on: bool
+
+
 class PreviewSchedule(Strict):
     """`after` is exclusive, and now when it is left out."""
 
@@ -137,6 +170,10 @@ EXAMPLES: Final[Mapping[str, object]] = {
     "#/after": "2026-11-27T01:30:00.000Z",
     "#/limit": 50,
     "#/tag": "team:finance",
+    "#/scopes": ["read", "write"],
+    "#/expires_at": "2027-11-27T01:30:00.000Z",
+    "#/on": False,
+    "#/items": [{"schedule": EXAMPLE_SCHEDULE, "target": EXAMPLE_TARGET}],
 }
 
 

@@ -18,10 +18,15 @@ from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 from functions.api import audit
 from functions.api.authenticating import authenticator_of
 from functions.api.backend import Backend
+from functions.api.batches import BatchRoutes
+from functions.api.bulk import BulkRoutes
 from functions.api.editor import JobEditor
+from functions.api.fleet import FleetRoutes
 from functions.api.gate import CALL, Call, Gate, as_plain_json, request_id_of
+from functions.api.grants import GrantRoutes
 from functions.api.health import HealthRoutes
 from functions.api.jobs import JobRoutes
+from functions.api.keys import KeyRoutes
 from functions.api.rates import Rates
 from functions.api.refusals import RouteUnknown
 from functions.api.requests import problems_of
@@ -30,6 +35,7 @@ from functions.api.room import Room
 from functions.api.routing import Route
 from functions.api.runs import RunRoutes
 from functions.api.schedules import ScheduleRoutes
+from functions.api.signing_keys import SigningKeyRoutes
 from shared.domain.errors import InvalidRequest
 
 Event = Mapping[str, Any]
@@ -38,7 +44,18 @@ Handler = Callable[[Event, Any], dict[str, Any]]
 
 def routes_of(backend: Backend) -> list[Route]:
     editor = JobEditor(backend, Room(backend.jobs, backend.clock, backend.settings.jobs_per_owner))
-    groups = (JobRoutes(backend, editor), RunRoutes(backend, editor), ScheduleRoutes(backend), HealthRoutes(backend))
+    groups = (
+        JobRoutes(backend, editor),
+        BatchRoutes(backend, editor),
+        BulkRoutes(backend, editor),
+        RunRoutes(backend, editor),
+        ScheduleRoutes(backend),
+        KeyRoutes(backend),
+        SigningKeyRoutes(backend),
+        GrantRoutes(backend),
+        FleetRoutes(backend),
+        HealthRoutes(backend),
+    )
     return [route for group in groups for route in group.routes()]
 
 

@@ -56,12 +56,18 @@ KINDS: Final[tuple[tuple[type[Exception], Kind], ...]] = (
     (refusals.ScopeMissing, Kind(HTTPStatus.FORBIDDEN, "scope-missing", "The key may not do this")),
     (refusals.RouteUnknown, Kind(HTTPStatus.NOT_FOUND, "unknown-route", "There is no such route")),
     (refusals.MethodUnknown, Kind(HTTPStatus.METHOD_NOT_ALLOWED, "unknown-method", "The route has no such method")),
+    (refusals.NotAttempted, Kind(HTTPStatus.SERVICE_UNAVAILABLE, "not-attempted", "Not attempted", None, True)),
     (refusals.JobNotFound, Kind(HTTPStatus.NOT_FOUND, "job-not-found", "There is no such job")),
     (refusals.RunNotFound, Kind(HTTPStatus.NOT_FOUND, "run-not-found", "There is no such run")),
     (refusals.JobExists, Kind(HTTPStatus.CONFLICT, "job-exists", "The job exists")),
     (refusals.JobEnded, Kind(HTTPStatus.CONFLICT, "job-ended", "The job has ended")),
     (refusals.ChangeContended, Kind(HTTPStatus.CONFLICT, "contended", "The job is being changed")),
     (refusals.TooManyJobs, Kind(HTTPStatus.CONFLICT, "too-many-jobs", "The owner has no room for more jobs")),
+    (refusals.KeyNotFound, Kind(HTTPStatus.NOT_FOUND, "key-not-found", "There is no such key")),
+    (refusals.GrantNotFound, Kind(HTTPStatus.NOT_FOUND, "grant-not-found", "There is no such grant")),
+    (refusals.TooManyKeys, Kind(HTTPStatus.CONFLICT, "too-many", "There is no room for another one")),
+    (refusals.TooManySigningKeys, Kind(HTTPStatus.CONFLICT, "too-many", "There is no room for another one")),
+    (refusals.TooManyGrants, Kind(HTTPStatus.CONFLICT, "too-many", "There is no room for another one")),
     (refusals.PreconditionFailed, Kind(HTTPStatus.PRECONDITION_FAILED, "precondition", "The job has changed")),
     (refusals.KeyReused, Kind(HTTPStatus.UNPROCESSABLE_ENTITY, "key-reused", "The Idempotency-Key was used before")),
     (StoreThrottled, Kind(HTTPStatus.SERVICE_UNAVAILABLE, "busy", "Too busy at this moment", _AGAIN, True)),
@@ -95,8 +101,8 @@ def encoded(document: object) -> str:
     return json.dumps(document, separators=(",", ":"))
 
 
-def problem(error: Exception, request_id: str) -> Answer:
-    """The answer that explains `error`."""
+def problem_document(error: Exception, request_id: str) -> dict[str, Any]:
+    """What explains `error`."""
     kind = kind_of(error)
     document: dict[str, Any] = {
         "type": PROBLEMS_URL + kind.slug,
@@ -106,7 +112,14 @@ def problem(error: Exception, request_id: str) -> Answer:
         "instance": request_id,
     }
     if isinstance(error, InvalidRequest):
-        document["errors"] = [_problem_document(each) for each in error.problems]
+        document["errors"] = [_field_document(each) for each in error.problems]
+    return document
+
+
+def problem(error: Exception, request_id: str) -> Answer:
+    """The answer that explains `error`."""
+    kind = kind_of(error)
+    document = problem_document(error, request_id)
     headers = dict(error.headers) if isinstance(error, refusals.Refused) else {}
     if kind.is_temporary:
         headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
@@ -119,7 +132,7 @@ def _detail_of(error: Exception) -> str:
     return str(error)
 
 
-def _problem_document(found: FieldProblem) -> dict[str, Any]:
+def _field_document(found: FieldProblem) -> dict[str, Any]:
     document: dict[str, Any] = {"pointer": found.pointer, "detail": found.detail}
     if found.example is not None:
         document["example"] = found.example

@@ -10,8 +10,8 @@ from functions.api.backend import Backend
 from functions.api.documents import run_document
 from functions.api.editor import JobEditor
 from functions.api.gate import call_of
-from functions.api.jobs import Cursor, Limit
 from functions.api.refusals import JobNotFound, RunNotFound
+from functions.api.requests import Cursor, Limit
 from functions.api.responses import Answer, answer
 from functions.api.routing import Route
 from shared.domain.access import Scope

@@ -37,11 +37,14 @@ class ApiKey:
     expires_at: Instant | None = None
     revoked_at: Instant | None = None
 
+    def is_live(self, now: Instant) -> bool:
+        """Neither revoked nor expired."""
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
     def admits(self, secret: str, now: Instant) -> bool:
         """The secret is right and the key is neither revoked nor expired. Compared in constant time."""
         is_right = hmac.compare_digest(hash_secret(secret), self.secret_hash)
-        has_expired = self.expires_at is not None and now >= self.expires_at
-        return is_right and self.revoked_at is None and not has_expired
+        return is_right and self.is_live(now)
 
 
 def hash_secret(secret: str) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import parse_qsl, quote
 
 from functions.api.backend import Backend
-from functions.api.settings import ApiSettings
 from functions.api.resolving import Handler, build
+from functions.api.settings import ApiSettings
 from shared.adapters.memory import (
     ManualClock,
     MemoryAccessStore,
