@@ -9,6 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from threading import RLock
 
+from functions.scheduler.audit import Auditor, Look
+from functions.scheduler.capacity import residency_at
+from functions.scheduler.counts import Counts
 from functions.scheduler.membership import Observer, Trust
 from functions.scheduler.outbox import BATCH, Outbox
 from functions.scheduler.planning import plan
@@ -16,6 +19,7 @@ from functions.scheduler.rows import dispatch_of, refused_row, skipped_row
 from functions.scheduler.settings import Ports, Settings, ShardCountPinned, Spread, in_order
 from functions.scheduler.shard import Due, Shard
 from shared.domain import message
+from shared.domain.entry import Entry
 from shared.domain.errors import StoreError
 from shared.domain.fleet import FleetSnapshot, Lease
 from shared.domain.fleet import Node as Member
@@ -39,9 +43,12 @@ class Node:
     settings: Settings
     spread: Spread = in_order
     shards: dict[int, Shard] = field(default_factory=dict)
+    counts: Counts = field(default_factory=Counts)
     _trust: Trust = field(init=False)
     _observer: Observer = field(init=False)
     _outbox: Outbox = field(init=False)
+    _auditor: Auditor = field(init=False)
+    _told: Counts = field(default_factory=Counts)
     #: Rows that settle their slot once they are written: skipped gaps and refused dispatches.
     _rows: list[tuple[Due, Run]] = field(default_factory=list)
     _beat: int = 0
@@ -56,6 +63,7 @@ class Node:
         self._trust = Trust(timing.trust_ms)
         self._observer = Observer(timing.dead_ms, longest_step_ms=timing.plan_ms * 3 // 2)
         self._outbox = Outbox(timing.lead_ms / 3_000, self.settings.catch_up_per_second)
+        self._auditor = Auditor(self.settings.audit, self.counts)
         self._started_at = self.ports.clock.now()
 
     def start(self) -> None:
@@ -127,6 +135,7 @@ class Node:
             if self.shards.pop(number, None) is None:
                 return
             self._outbox.drop_shard(number)
+            self._auditor.drop_shard(number)
             self._rows = [(due, row) for due, row in self._rows if due.shard != number]
         owner = stored.owner if stored else None
         _log.info("lost", extra={"action": "shard.lose", "shard": number, "owner": owner})
@@ -146,18 +155,24 @@ class Node:
     # Reading ---------------------------------------------------------------------------------------------------------
 
     def load_once(self) -> None:
-        """Load each shard that was never loaded, or not for `load_ms`. Raises StoreError: the rest comes next time."""
+        """Load each shard that needs it. Raises StoreError: the rest comes next time."""
         for shard in list(self.shards.values()):
-            stale_at = None if shard.loaded_at is None else shard.loaded_at + self.settings.timing.load_ms
-            if stale_at is None or self.ports.clock.now() >= stale_at:
+            if shard.needs_load(self.ports.clock.now()):
                 self._load(shard)
 
     def _load(self, shard: Shard) -> None:
         started_at = self.ports.clock.now()
-        until = Instant(started_at + self.settings.timing.horizon_ms)
         with self._lock:
+            self._adapt(shard)
             gone = shard.begin_read()
-        self._absorb(shard, since=Instant(0), until=until)
+        until = Instant(started_at + min(self.settings.timing.horizon_ms, shard.residency_ms))
+        for page in self.ports.entries.due(shard.number, since=Instant(0), until=until):
+            self._absorb(shard, page)
+            if self._held >= self.settings.most_residents:
+                # The rest stays in the table. Of the last instant there may be more on the next page.
+                until = Instant(page[-1].next_at - 1)
+                _log.warning("full", extra={"action": "shard.load", "shard": shard.number, "until": until})
+                break
         with self._lock:
             shard.end_load(gone, started_at=started_at, until=until)
         _log.debug("loaded", extra={"action": "shard.load", "shard": shard.number, "entries": shard.resident_count})
@@ -172,16 +187,27 @@ class Node:
             with self._lock:
                 gone = shard.begin_read()
             since = Instant(min(shard.swept_at, started_at) - timing.margin_ms)
-            self._absorb(shard, since=since, until=Instant(started_at + timing.sweep_ahead_ms))
+            until = Instant(started_at + timing.sweep_ahead_ms)
+            for page in self.ports.entries.due(shard.number, since=since, until=until):
+                self._absorb(shard, page)
             with self._lock:
-                shard.end_sweep(gone, started_at=started_at)
+                shard.end_sweep(gone, started_at=started_at, since=since, until=until)
 
-    def _absorb(self, shard: Shard, *, since: Instant, until: Instant) -> None:
-        for page in self.ports.entries.due(shard.number, since=since, until=until):
-            now = self.ports.clock.now()
-            with self._lock:
-                for entry in page:
-                    shard.absorb(entry, now)
+    def _absorb(self, shard: Shard, page: list[Entry]) -> None:
+        now = self.ports.clock.now()
+        with self._lock:
+            self._adapt(shard)
+            for entry in page:
+                shard.absorb(entry, now)
+
+    @property
+    def _held(self) -> int:
+        return sum(shard.held_count for shard in self.shards.values())
+
+    def _adapt(self, shard: Shard) -> None:
+        """To how full the memory is."""
+        held, most = self._held, self.settings.most_residents
+        shard.residency_ms = residency_at(self.settings.timing, held=held, most=most)
 
     # Firing ----------------------------------------------------------------------------------------------------------
 
@@ -196,6 +222,7 @@ class Node:
                 self._outbox.put((due for due in dues if due.gap is None), at=at)
                 skipped = [due for due in dues if due.gap is not None]
                 self._rows += [(due, skipped_row(due, now, self.settings.run_retention_ms)) for due in skipped]
+                self.counts.skipped += sum(due.gap.count for due in skipped if due.gap is not None)
 
     def dispatch_once(self, *, hurry: bool = False) -> int:
         """Send what waits, by tens, and settle what was accepted; answers how many were. Raises StoreError.
@@ -215,6 +242,12 @@ class Node:
 
     def _send(self, batch: tuple[str, list[Due]]) -> int:
         lane, dues = batch
+        at = self.ports.clock.monotonic()
+        with self._lock:
+            # Looked at once more: the batches before this one may have taken long, or gone wrong.
+            if not self.may_dispatch or self._outbox.is_paused(lane, at):
+                self._outbox.put_back(lane, dues)
+                return 0
         report = SendReport()
         try:
             report = self._hand_over(lane, dues)
@@ -223,13 +256,11 @@ class Node:
         return len(report.accepted)
 
     def _hand_over(self, lane: str, dues: list[Due]) -> SendReport:
-        # Looked at once more: sending the batches before this one may have taken long.
-        if not self.may_dispatch:
-            return SendReport()
         queue = self.ports.queues.get(lane)
         if queue is None:
             return SendReport(refused=dict.fromkeys(range(len(dues)), f"this deployment has no lane {lane!r}"))
         with self._lock:
+            self.counts.dispatched += len(dues)
             epochs = [self.shards[due.shard].lease.epoch if due.shard in self.shards else 0 for due in dues]
         now = self.ports.clock.now()
         return queue.send([dispatch_of(due, epoch, now) for due, epoch in zip(dues, epochs, strict=True)])
@@ -245,6 +276,10 @@ class Node:
                 row = refused_row(dues[index], reason, now, self.settings.run_retention_ms)
                 self._rows.append((dues[index], row))
             self._settle(dues[index] for index in report.accepted)
+            self._remember(dues[index] for index in report.accepted)
+            self.counts.accepted += len(report.accepted)
+            self.counts.repeated += len(unknown)
+            self.counts.refused += len(report.refused)
         if unknown or report.refused:
             counts = {"unknown": len(unknown), "refused": len(report.refused)}
             _log.warning("not sent", extra={"action": "dispatch.unsent", "lane": lane, **counts})
@@ -254,6 +289,14 @@ class Node:
             shard = self.shards.get(due.shard)
             if shard is not None:
                 shard.settle(due)
+
+    def _remember(self, dues: Iterable[Due]) -> None:
+        """For the audit, where no entry in memory does."""
+        now = self.ports.clock.now()
+        for due in dues:
+            shard = self.shards.get(due.shard)
+            if shard is not None and not due.is_resent and not shard.recalls(due):
+                self._auditor.accepted(due, now)
 
     def _write_rows(self) -> None:
         with self._lock:
@@ -308,6 +351,50 @@ class Node:
                 self.ports.entries.clear_fresh(settled)
                 with self._lock:
                     shard.cleared_fresh(settled)
+
+    # Looking back ----------------------------------------------------------------------------------------------------
+
+    def audit_once(self) -> None:
+        """Look up runs that must exist by now, and dispatch again what has none. Raises StoreError: they are looked up
+        next time.
+        """
+        if not self.may_dispatch:
+            return
+        looks = self._choose_looks()
+        try:
+            rows = self.ports.runs.get_many([look.due.key for look in looks]) if looks else {}
+        except StoreError:
+            with self._lock:
+                self._auditor.put_back(looks)
+            raise
+        with self._lock:
+            again = self._auditor.judge(looks, rows, self.ports.clock.now())
+            self._outbox.put(again, at=self.ports.clock.monotonic())
+        self._tell()
+
+    def _choose_looks(self) -> list[Look]:
+        auditor, room = self._auditor, self.settings.audit.rows_at_once
+        now = self.ports.clock.now()
+        with self._lock:
+            looks = auditor.take_remembered(now)
+        for _ in range(self.settings.audit.times_at_once):
+            if len(looks) >= room:
+                break
+            with self._lock:
+                recalls = auditor.next_entries(self.shards, now)
+            for recall in recalls:
+                looks += auditor.looks_of(recall, now)
+        with self._lock:
+            auditor.put_back(looks[room:])
+        return looks[:room]
+
+    def _tell(self) -> None:
+        """One line for what was counted since the last one."""
+        with self._lock:
+            added, self._told = self.counts.since(self._told), self.counts.copy()
+        if added:
+            is_bad = added.get("lost") or added.get("overlooked")
+            (_log.error if is_bad else _log.info)("audit", extra={"action": "audit", **added})
 
     # Leaving ---------------------------------------------------------------------------------------------------------
 

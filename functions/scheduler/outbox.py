@@ -72,6 +72,9 @@ class Outbox:
         lane.allowance -= count if lane.rate is not None else 0
         return [lane.waiting.popleft() for _ in range(count)]
 
+    def is_paused(self, name: str, at: float) -> bool:
+        return at < self._lanes[name].paused_until
+
     def put_back(self, name: str, dues: list[Due]) -> None:
         """They may not have been sent: they go first next time, without waiting for a batch."""
         lane = self._lanes[name]

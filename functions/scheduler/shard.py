@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from functions.scheduler.recall import Recall
 from functions.scheduler.wheel import TimingWheel
 from shared.domain.entry import Entry, first_unsettled
 from shared.domain.fleet import Lease
-from shared.domain.instants import Instant
+from shared.domain.instants import SECOND, Instant
 from shared.domain.job import is_last_slot
-from shared.domain.keys import EntryKey, run_id_of
+from shared.domain.keys import EntryKey, RunKey, run_id_of
 from shared.domain.run import RunKind
 from shared.domain.schedules import Gap, fire_at, missed, next_slot, plan_misfire
 from shared.domain.timing import Timing
@@ -31,6 +32,8 @@ class Due:
     kind: RunKind
     lane: str
     gap: Gap | None = None
+    #: Dispatched before, and found without a run by the audit.
+    is_resent: bool = False
 
     @property
     def run_id(self) -> str:
@@ -39,6 +42,10 @@ class Due:
             # and the next owner may find a longer gap.
             return f"{run_id_of(self.gap.first)}-{run_id_of(self.gap.last)}"
         return self.entry.run_id if self.entry.run_id is not None else run_id_of(self.slot)
+
+    @property
+    def key(self) -> RunKey:
+        return RunKey(self.entry.job_key, self.run_id)
 
 
 @dataclass(slots=True)
@@ -51,6 +58,14 @@ class _Resident:
     #: What becomes of the entry once everything of it is settled: deleted (None) or moved to this instant.
     is_leaving: bool = False
     leaves_for: Instant | None = None
+
+
+#: A shard is loaded again when what it has read ends this long before now, and no more often.
+SHORT_OF_MS = 10 * SECOND
+#: After this the wheel has overlooked a timer.
+OVERLOOKED_MS = 60 * SECOND
+#: Later than any instant.
+_NEVER = Instant(1 << 62)
 
 
 @dataclass(slots=True)
@@ -67,6 +82,8 @@ class Shard:
     to_delete: dict[str, None] = field(default_factory=dict)
     to_move: dict[str, Instant] = field(default_factory=dict)
     exhausted: list[Entry] = field(default_factory=list)
+    #: An entry whose next slot is further away waits in the table. Shrinks when memory runs short.
+    residency_ms: int = field(init=False)
     _wheel: TimingWheel = field(init=False)
     _residents: dict[str, _Resident] = field(default_factory=dict)
     _by_job: dict[str, str] = field(default_factory=dict)
@@ -74,13 +91,21 @@ class Shard:
     _gone: dict[str, None] = field(default_factory=dict)
     _fresh: dict[str, None] = field(default_factory=dict)
     _unsettled: dict[tuple[str, Instant], Instant] = field(default_factory=dict)
+    #: All entries with next_at up to here were read, and none of them went back to the table since.
     _covered_until: Instant = Instant(0)
+    #: The read that goes on cannot say anything about what lies behind this.
+    _blind_from: Instant = _NEVER
     _position: Instant = Instant(0)
     _has_settled: bool = False
+    #: Where the misfire policy has decided: not each slot up to here has a run. By entry_id.
+    _decided_until: dict[str, Instant] = field(default_factory=dict)
+    #: Before the first load another owner fired, whose decisions are not known.
+    _fires_since: Instant = _NEVER
     #: The highest watermark ever asked for: whatever became of the answer, it may be what is stored.
     _asked: Instant = Instant(0)
 
     def __post_init__(self) -> None:
+        self.residency_ms = self.timing.residency_ms
         self._wheel = TimingWheel(start_ms=self.started_at)
         self._position = self.lease.watermark
 
@@ -96,27 +121,57 @@ class Shard:
     def unsettled_count(self) -> int:
         return len(self._unsettled)
 
+    @property
+    def held_count(self) -> int:
+        """What the entries in memory weigh, those on their way back to the table included."""
+        return len(self._residents) + len(self.to_move)
+
+    @property
+    def resident_ids(self) -> list[str]:
+        return list(self._residents)
+
     # Reading ---------------------------------------------------------------------------------------------------------
+
+    def needs_load(self, now: Instant) -> bool:
+        """Never loaded, not for a while, or cut short so that sweeps alone do not reach what is due."""
+        if self.loaded_at is None or now >= self.loaded_at + self.timing.load_ms:
+            return True
+        is_short = self._covered_until < now - SHORT_OF_MS
+        return is_short and now >= self.loaded_at + SHORT_OF_MS
 
     def begin_read(self) -> list[str]:
         """Before a load or sweep reads: these left memory, and the table knows it, so what it reads has them right."""
+        # What is on its way to a later place is met at neither, so nothing read now speaks for that place.
+        self._blind_from = min(self.to_move.values(), default=_NEVER)
         return [each for each in self._gone if each not in self.to_delete and each not in self.to_move]
 
     def end_load(self, gone: list[str], *, started_at: Instant, until: Instant) -> None:
         """A load that began at `started_at` has read everything with next_at <= until."""
         self._forget(gone)
+        self._fires_since = min(self._fires_since, started_at)
         self.loaded_at = started_at
-        self._covered_until = max(self._covered_until, until)
+        self._cover(until)
         if self.swept_at is None:
             self.swept_at = started_at
 
-    def end_sweep(self, gone: list[str], *, started_at: Instant) -> None:
+    def end_sweep(self, gone: list[str], *, started_at: Instant, since: Instant, until: Instant) -> None:
+        """A sweep that began at `started_at` has read everything with since <= next_at <= until."""
         self._forget(gone)
         self.swept_at = started_at
+        if since <= self._covered_until:
+            self._cover(until)
         for tombstone in list(self._tombstones.values()):
             if tombstone.next_at < started_at - self.timing.margin_ms:
                 self.to_delete[tombstone.entry_id] = None
                 del self._tombstones[tombstone.job_key]
+
+    def _cover(self, until: Instant) -> None:
+        self._covered_until = max(self._covered_until, Instant(min(until, self._blind_from - 1)))
+
+    def _uncover(self, instant: Instant) -> None:
+        """An entry that is not in memory fires then: it must be read before the watermark may pass."""
+        self._blind_from = min(self._blind_from, instant)
+        self._covered_until = min(self._covered_until, Instant(instant - 1))
 
     def _forget(self, gone: list[str]) -> None:
         for entry_id in gone:
@@ -131,7 +186,12 @@ class Shard:
         if entry.is_tombstone:
             self._tombstones[entry.job_key] = entry
             return
-        self._place(_Resident(entry, first_unsettled(entry, self.lease.watermark)), now)
+        slot = first_unsettled(entry, self.lease.watermark)
+        if slot is not None and entry.next_at >= _fire_at(entry, slot) > now + self.residency_ms:
+            # It lies where it belongs, and is read again when its time is near.
+            self._uncover(entry.next_at)
+            return
+        self._place(_Resident(entry, slot), now)
 
     def _supersedes(self, entry: Entry) -> bool:
         """Drop what is known of an older generation of the job; False when `entry` itself is the older one."""
@@ -154,6 +214,7 @@ class Shard:
         entry = resident.entry
         self._wheel.cancel(entry.entry_id)
         self._fresh.pop(entry.entry_id, None)
+        self._decided_until.pop(entry.entry_id, None)
         self._gone[entry.entry_id] = None
         self._residents.pop(entry.entry_id, None)
         if self._by_job.get(entry.job_key) == entry.entry_id:
@@ -163,7 +224,7 @@ class Shard:
         """The next slot goes into the wheel; an entry with a far one, or none, goes back to the table."""
         entry = resident.entry
         due = None if resident.slot is None else _fire_at(entry, resident.slot)
-        if due is not None and due - now <= self.timing.residency_ms:
+        if due is not None and due - now <= self.residency_ms:
             self._residents[entry.entry_id] = resident
             if entry.fresh:
                 self._fresh[entry.entry_id] = None
@@ -181,6 +242,7 @@ class Shard:
             self.to_delete[resident.entry.entry_id] = None
         else:
             self.to_move[resident.entry.entry_id] = resident.leaves_for
+            self._uncover(resident.leaves_for)
 
     # Firing ----------------------------------------------------------------------------------------------------------
 
@@ -205,6 +267,7 @@ class Shard:
         due_at = _fire_at(entry, slot)
         if entry.schedule is not None and entry.misfire.has_missed(due_at, now=now):
             last, dues = self._misfire(entry, slot, now)
+            self._decided_until[entry.entry_id] = last
         else:
             last, dues = slot, [self._due(entry, slot, entry.kind, entry.lane)]
         for due in dues:
@@ -231,6 +294,8 @@ class Shard:
 
     def settle(self, due: Due) -> None:
         """SQS accepted the slot, or its row is written."""
+        if due.is_resent:
+            return
         self._has_settled = True
         self._unsettled.pop((due.entry.entry_id, due.slot), None)
         if due.gap is not None and due.entry.schedule is not None and is_last_slot(due.entry.schedule, due.gap.last):
@@ -249,6 +314,41 @@ class Shard:
         for entry_id in moving:
             self.to_move.pop(entry_id, None)
         self.exhausted = self.exhausted[len(exhausted) :]
+
+    # Looking back ----------------------------------------------------------------------------------------------------
+
+    def recalls(self, due: Due) -> bool:
+        """Whether `recall` will name this slot: then it need not be remembered."""
+        recall = self._recall(due.entry.entry_id, frozenset())
+        return due.kind is not RunKind.CATCH_UP and recall is not None and due.slot >= recall.since
+
+    def recall(self, entry_ids: list[str]) -> list[Recall]:
+        """What these entries say about the past, of those that are in memory and recurring."""
+        unsettled: dict[str, set[Instant]] = {each: set() for each in entry_ids}
+        for entry_id, slot in self._unsettled:
+            if entry_id in unsettled:
+                unsettled[entry_id].add(slot)
+        recalls = (self._recall(each, frozenset(waiting)) for each, waiting in unsettled.items())
+        return [recall for recall in recalls if recall is not None]
+
+    def _recall(self, entry_id: str, unsettled: frozenset[Instant]) -> Recall | None:
+        resident = self._residents.get(entry_id)
+        if resident is None or resident.slot is None or resident.entry.is_single:
+            return None
+        entry = resident.entry
+        since = entry.from_at if entry.misfire.grace_ms is None else max(entry.from_at, self._fires_since)
+        decided_until = self._decided_until.get(entry_id)
+        if decided_until is not None:
+            since = max(since, Instant(decided_until + 1))
+        return Recall(entry, since, resident.slot, unsettled)
+
+    def wake(self, recall: Recall, now: Instant) -> bool:
+        """Whether the wheel kept the next slot although it was drained past it: a bug, which must not cost the slot."""
+        due_at = _fire_at(recall.entry, recall.before)
+        is_overlooked = due_at + OVERLOOKED_MS < min(self._position, now)
+        if is_overlooked:
+            self._wheel.schedule(recall.entry.entry_id, due_at - self.timing.lead_ms)
+        return is_overlooked
 
     # Watermark -------------------------------------------------------------------------------------------------------
 
