@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from functions.scheduler.audit_rules import AuditRules
-from functions.scheduler.audit_rules import AuditRules
 from shared.config import shard_count, version
 from shared.domain.instants import DAY
 from shared.domain.timing import Timing
@@ -52,9 +51,6 @@ class Settings:
     #: Of the rows that the scheduler writes itself (a skipped gap, a refused dispatch).
     run_retention_ms: int = RUN_RETENTION_DAYS * DAY
     catch_up_per_second: float = 50.0
-    #: Entries in memory; 300 MB hold half a million.
-    most_residents: int = 500_000
-    audit: AuditRules = AuditRules()
     #: Entries in memory; 300 MB hold half a million.
     most_residents: int = 500_000
     audit: AuditRules = AuditRules()
