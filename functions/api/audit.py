@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from functions.api.gate import Call
+from typing import TYPE_CHECKING
+
 from shared.domain.job import Job
 from shared.observability.logs import logger_for
+
+if TYPE_CHECKING:
+    # The gate itself comes here by way of the rates.
+    from functions.api.gate import Call
 
 _log = logger_for("api")
 
