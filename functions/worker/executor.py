@@ -13,6 +13,7 @@ from functions.worker.endings import completes, finish_after, finish_without_sta
 from functions.worker.live_run import LiveRun
 from functions.worker.live_runs import LiveRuns
 from functions.worker.messages import Acknowledge, Messages
+from functions.worker.meter import Meter
 from functions.worker.settings import WorkerSettings
 from functions.worker.targets import Call, Outcome, Targets, failed, timed_out
 from shared.domain.errors import StoreError
@@ -20,6 +21,7 @@ from shared.domain.instants import SECOND, Instant
 from shared.domain.job import Job, may_run
 from shared.domain.run import Finish, Run, RunStatus
 from shared.observability.logs import logger_for
+from shared.observability.metrics import Values
 from shared.ports import Clock, Delivery, DueQueue, JobStore, Randomness, RunStore
 from shared.ports.run_store import Heartbeat, HeartbeatAnswer
 
@@ -73,6 +75,13 @@ class Executor:
         #: What was seen since the start, by name; for tests and logs.
         self.counts: Counter[str] = Counter()
         self._counts_lock = Lock()
+        self._meter = Meter()
+
+    def measured(self) -> Values:
+        """Metrics of what happened since the last call."""
+        with self._counts_lock:
+            counts = dict(self.counts)
+        return self._meter.take(counts)
 
     def _count(self, what: str, by: int = 1) -> None:
         with self._counts_lock:
@@ -179,6 +188,8 @@ class Executor:
         timeout_ms = int(min(live.job.timeout_ms, (self._ends_until - monotonic) * SECOND))
         if timeout_ms <= 0 or not self.runs.start(live, at=now, monotonic=monotonic, timeout_ms=timeout_ms):
             return None
+        self._count("started")
+        self._meter.started(live.run, now)
         return live.call()
 
     def end(self, live: LiveRun, outcome: Outcome) -> bool:

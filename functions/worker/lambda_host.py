@@ -55,6 +55,7 @@ class LambdaHost:
             ends_until=ends_until - _FINISH_SECONDS,
         )
         self._drive(executor, deliveries, until=ends_until - _ANSWER_SECONDS)
+        self._parts.metrics.put(executor.measured(), at=clock.now())
         return {
             "batchItemFailures": [
                 {"itemIdentifier": delivery.message_id} for delivery in deliveries if delivery.message_id not in done
@@ -116,7 +117,7 @@ def _dispatch_in(body: str) -> Dispatch | None:
 
 @cache
 def _host() -> LambdaHost:
-    return LambdaHost(parts_from(os.environ))
+    return LambdaHost(parts_from(os.environ, host="lambda"))
 
 
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, list[dict[str, str]]]:

@@ -9,6 +9,7 @@ from functions.worker.executor import Executor, new_worker_id
 from functions.worker.messages import Acknowledge
 from functions.worker.settings import WorkerSettings
 from functions.worker.targets import Targets
+from shared.observability.metrics import MetricLog
 from shared.ports import Clock, DueQueue, JobStore, Randomness, RunStore
 
 
@@ -24,6 +25,7 @@ class WorkerParts:
     clock: Clock
     randomness: Randomness
     settings: WorkerSettings
+    metrics: MetricLog
 
     def lane_of(self, queue_arn: str) -> str:
         """Raises LookupError."""

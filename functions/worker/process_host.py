@@ -19,9 +19,10 @@ from functions.worker.executor import FINISH_BATCH, Executor
 from functions.worker.handler_threads import HandlerThreads
 from functions.worker.settings import WorkerSettings
 from functions.worker.waiting import wait_until_due
-from shared.domain.instants import SECOND
+from shared.domain.instants import MINUTE, SECOND
 from shared.domain.limits import MIN_TIMEOUT_MS
 from shared.observability.logs import logger_for
+from shared.observability.metrics import MetricLog, Values
 from shared.ports import Clock, DueQueue
 
 _logger = logger_for("worker")
@@ -44,6 +45,8 @@ class HostSettings:
     look_seconds: float = MIN_TIMEOUT_MS / SECOND
     #: From the signal to the end; below the 120 s after which ECS kills.
     stop_ms: int = 110 * SECOND
+    #: Between two reports of metrics: CloudWatch keeps minutes.
+    report_ms: int = MINUTE
 
 
 class LaneHost:
@@ -84,6 +87,10 @@ class LaneHost:
         }
         self._others = [self._thread(step, self._stops) for step, count in steps.items() for _ in range(count)]
         self._receivers = [self._thread(self._receive, self._stops_receiving) for _ in range(self._host.receivers)]
+
+    def measured(self) -> Values:
+        """Metrics of what happened since the last call, and of what goes on."""
+        return {**self._executor.measured(), "in_flight": len(self._executor.runs)}
 
     def stop_receiving(self) -> None:
         self._stops_receiving.set()
@@ -163,10 +170,12 @@ class LaneHost:
 
 
 class ProcessHost:
-    def __init__(self, lanes: Mapping[str, LaneHost], *, clock: Clock, host: HostSettings) -> None:
+    def __init__(self, lanes: Mapping[str, LaneHost], *, clock: Clock, host: HostSettings, metrics: MetricLog) -> None:
         self._lanes = dict(lanes)
         self._clock = clock
         self._host = host
+        self._metrics = metrics
+        self._reports_at = clock.monotonic() + host.report_ms / SECOND
         #: Not an Event: a signal handler that sets one can meet its lock held by the very thread it interrupts.
         self._stop: SimpleQueue[None] = SimpleQueue()
 
@@ -182,14 +191,22 @@ class ProcessHost:
         is_stuck = False
         while not self._is_stopped() and not is_stuck:
             is_stuck = any(lane.is_stuck for lane in self._lanes.values())
+            if self._clock.monotonic() >= self._reports_at:
+                self._reports_at += self._host.report_ms / SECOND
+                self._report()
         until = self._clock.monotonic() + self._host.stop_ms / SECOND
         _logger.info("worker stopping", extra={"action": "worker.stop", "is_stuck": is_stuck})
         for lane in self._lanes.values():
             lane.stop_receiving()
         for lane in self._lanes.values():
             lane.drain(until=until)
+        self._report()
         _logger.info("worker stopped", extra={"action": "worker.stopped"})
         return int(is_stuck)
+
+    def _report(self) -> None:
+        for lane in self._lanes.values():
+            self._metrics.put(lane.measured(), at=self._clock.now())
 
     def _is_stopped(self) -> bool:
         try:

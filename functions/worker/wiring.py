@@ -18,7 +18,16 @@ from shared.adapters.dynamodb.job_store import DynamoJobStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
 from shared.adapters.sqs.due_queue import SqsDueQueue
 from shared.adapters.system import SystemClock, SystemRandomness
-from shared.config import ConfigurationMissing, TableNames, queue_urls, queue_variable, required, table_variable
+from shared.config import (
+    ConfigurationMissing,
+    TableNames,
+    metrics_namespace,
+    queue_urls,
+    queue_variable,
+    required,
+    table_variable,
+)
+from shared.observability.metrics import MetricLog
 from shared.ports import Clock
 from shared.schema import DEFAULT_LANE
 
@@ -33,16 +42,16 @@ _TABLES = ("jobs", "job_runs")
 def process_host_from(environment: Mapping[str, str]) -> ProcessHost:
     """Every lane that the environment names a queue for. Raises ConfigurationMissing, ValueError, ImportError."""
     host = HostSettings()
-    parts = parts_from(environment, longest_wait_seconds=host.wait_seconds)
+    parts = parts_from(environment, host="ecs", longest_wait_seconds=host.wait_seconds)
     lanes = {
         lane: LaneHost(lane, queue, parts.executor(lane), clock=parts.clock, worker=parts.settings, host=host)
         for lane, queue in parts.queues.items()
     }
-    return ProcessHost(lanes, clock=parts.clock, host=host)
+    return ProcessHost(lanes, clock=parts.clock, host=host, metrics=parts.metrics)
 
 
-def parts_from(environment: Mapping[str, str], *, longest_wait_seconds: int = 0) -> WorkerParts:
-    """Over DynamoDB and SQS. Raises ConfigurationMissing, ValueError, ImportError."""
+def parts_from(environment: Mapping[str, str], *, host: str, longest_wait_seconds: int = 0) -> WorkerParts:
+    """Over DynamoDB and SQS; `host` is how metrics name it. Raises ConfigurationMissing, ValueError, ImportError."""
     for name in _TABLES:
         required(environment, table_variable(name))
     urls = queue_urls(environment)
@@ -61,6 +70,7 @@ def parts_from(environment: Mapping[str, str], *, longest_wait_seconds: int = 0)
         clock=clock,
         randomness=randomness,
         settings=settings,
+        metrics=MetricLog(metrics_namespace(environment), {"service": "worker", "host": host}),
     )
 
 

@@ -17,6 +17,7 @@ from shared.domain.errors import StoreThrottled
 from shared.domain.instants import MINUTE, SECOND, Instant
 from shared.domain.message import encode
 from shared.domain.run import Run, RunStatus
+from shared.observability.metrics import MetricLog
 from shared.ports import Delivery
 from tests.unit.worker.workshop import Workshop
 
@@ -41,6 +42,7 @@ def host_over(shop: Workshop, **changes: Any) -> LambdaHost:
         "clock": shop.clock,
         "randomness": SeededRandomness(),
         "settings": shop.settings,
+        "metrics": MetricLog("Carillon/test", {"service": "worker", "host": "lambda"}),
     }
     return LambdaHost(WorkerParts(**given | changes))
 

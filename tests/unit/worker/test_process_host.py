@@ -17,10 +17,14 @@ from shared.adapters.system import SystemClock
 from shared.domain.instants import Instant
 from shared.domain.message import Dispatch
 from shared.domain.run import Finish, Run, RunStatus
+from shared.observability.metrics import MetricLog
 from shared.ports import Delivery
 from tests.unit.worker.workshop import Workshop
 
 PATIENCE = 20
+
+#: Written nowhere.
+METRICS = MetricLog("Carillon/test", {"service": "worker", "host": "ecs"}, write=lambda _: None)
 
 
 class PolledQueue(MemoryDueQueue):
@@ -53,7 +57,7 @@ def serving(shop: Workshop, **changes: Any) -> Iterator[Callable[[], int]]:
     host_settings = HostSettings(receivers=2, look_seconds=0.02)
     executor = shop.executor(**changes)
     lane = LaneHost("default", shop.queue, executor, clock=shop.clock, worker=shop.settings, host=host_settings)
-    host = ProcessHost({"default": lane}, clock=shop.clock, host=host_settings)
+    host = ProcessHost({"default": lane}, clock=shop.clock, host=host_settings, metrics=METRICS)
     statuses: list[int] = []
     thread = Thread(target=lambda: statuses.append(host.run()), daemon=True)
     thread.start()
@@ -186,7 +190,7 @@ def test_a_host_whose_threads_are_all_stuck_ends_by_itself_with_status_1(shop: W
     host_settings = HostSettings(receivers=1, look_seconds=0.02)
     lane = LaneHost("default", shop.queue, shop.executor(), clock=shop.clock, worker=shop.settings, host=host_settings)
 
-    assert ProcessHost({"default": lane}, clock=shop.clock, host=host_settings).run() == 1
+    assert ProcessHost({"default": lane}, clock=shop.clock, host=host_settings, metrics=METRICS).run() == 1
     release.set()
 
 

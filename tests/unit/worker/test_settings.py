@@ -67,12 +67,12 @@ def test_a_lease_is_never_longer_than_its_visibility() -> None:
 @pytest.mark.parametrize("missing", ENVIRONMENT)
 def test_a_worker_says_which_variable_it_lacks(missing: str) -> None:
     with pytest.raises(ConfigurationMissing) as raised:
-        parts_from({name: value for name, value in ENVIRONMENT.items() if name != missing})
+        parts_from({name: value for name, value in ENVIRONMENT.items() if name != missing}, host="ecs")
     assert raised.value.variable == missing
 
 
 def test_a_worker_is_made_from_its_environment() -> None:
-    parts = parts_from(ENVIRONMENT)
+    parts = parts_from(ENVIRONMENT, host="ecs")
 
     assert list(parts.queues) == ["default"]
     assert parts.lane_of("arn:aws:sqs:us-east-1:000000000000:lane-default-1A2B") == "default"
@@ -89,4 +89,4 @@ def test_a_worker_is_made_from_its_environment() -> None:
 )
 def test_a_worker_that_was_told_nonsense_does_not_start(name: str, value: str, error: type[Exception]) -> None:
     with pytest.raises(error):
-        parts_from(ENVIRONMENT | {name: value})
+        parts_from(ENVIRONMENT | {name: value}, host="ecs")
