@@ -21,9 +21,11 @@ def _dynamodb(**tables: str) -> TableActions:
 
 API_TABLES = _dynamodb(
     jobs="GetItem Query UpdateItem",
-    job_schedules="DeleteItem PutItem",
-    job_runs="GetItem PutItem Query UpdateItem",
-    access="GetItem PutItem UpdateItem",
+    job_schedules="DeleteItem GetItem PutItem",
+    job_runs="BatchWriteItem GetItem PutItem Query UpdateItem",
+    # The brake, and what an admin is shown.
+    fleet="Query UpdateItem",
+    access="BatchGetItem GetItem PutItem UpdateItem",
 )
 
 SCHEDULER_TABLES = _dynamodb(

@@ -134,6 +134,7 @@ class Claims:
             run,
             token=decision.token,
             attempt=decision.attempt,
+            payload_json=seen.payload_json,
             attempts=(lost_attempt(seen),) if seen.status is RunStatus.RUNNING else (),
             claimed_at=now,
             lease_until=Instant(now + self._settings.lease_ms),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from threading import Event
 
@@ -48,7 +49,7 @@ class LiveRun:
             attempt=self.run.attempt,
             token=self.run.token,
             target=self.job.target,
-            payload=self.job.payload,
+            payload=self.job.payload if self.run.payload_json is None else json.loads(self.run.payload_json),
             timeout_ms=self.timeout_ms,
             deadline=Instant(self.started_at + self.timeout_ms),
             cancelled=self.cancelled,

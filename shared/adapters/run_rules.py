@@ -30,12 +30,13 @@ def is_failure(status: RunStatus) -> bool:
 
 
 def taken_over(run: Run, seen: Run) -> Run:
-    """The row that replaces `seen`: its past attempts are kept, whether or not `run` repeats them."""
+    """The row that replaces `seen`: its past attempts are kept, whether or not `run` repeats them, and its payload."""
     added = tuple(attempt for attempt in run.attempts if attempt not in seen.attempts)
     attempts = seen.attempts + added
     if len(attempts) > MAX_STORED_ATTEMPTS:
         attempts = attempts[:1] + attempts[1 - MAX_STORED_ATTEMPTS :]
-    return replace(run, attempts=attempts)
+    payload_json = seen.payload_json if run.payload_json is None else run.payload_json
+    return replace(run, attempts=attempts, payload_json=payload_json)
 
 
 def is_as_seen(row: Run, seen: Run) -> bool:

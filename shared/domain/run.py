@@ -89,6 +89,8 @@ class Run:
     tried_since: Instant | None = None
     #: Somebody asked for the end of the run while it ran. It ends CANCELLED, whatever its target answers.
     cancel_requested_at: Instant | None = None
+    #: What the target gets instead of the job's payload, as JSON; None: the job's own.
+    payload_json: str | None = None
     #: The slots that one SKIPPED row stands for.
     gap: Gap | None = None
     expires_at: Instant | None = None

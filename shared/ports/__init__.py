@@ -13,7 +13,7 @@ from shared.ports.due_queue import Delivery, DueQueue, SendReport
 from shared.ports.entry_store import EntryStore
 from shared.ports.fleet_store import FleetStore
 from shared.ports.job_store import JobFilter, JobStore, JobWrite, ReceiptUsed, RevisionConflict, WriteOutcome, Written
-from shared.ports.run_store import FailureFilter, HeartbeatAnswer, PlanOutcome, RowThere, RunStore
+from shared.ports.run_store import Erased, FailureFilter, HeartbeatAnswer, PlanOutcome, RowThere, RunStore
 
 __all__ = [
     "AccessStore",
@@ -21,6 +21,7 @@ __all__ = [
     "Delivery",
     "DueQueue",
     "EntryStore",
+    "Erased",
     "FailureFilter",
     "FleetStore",
     "HeartbeatAnswer",

@@ -19,6 +19,10 @@ class EntryStore(Protocol):
         """
         ...
 
+    def get(self, key: EntryKey) -> Entry | None:
+        """Strongly consistent."""
+        ...
+
     def delete(self, keys: Collection[EntryKey]) -> None:
         """Delete them, whoever asks: an accepted slot is a fact. Those that are gone already are no failure."""
         ...

@@ -39,6 +39,14 @@ class RowThere:
     run: Run | None
 
 
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """`is_done`: no run of the job is left, alive ones included."""
+
+    count: int
+    is_done: bool
+
+
 PlanOutcome = Written | RowThere | ReceiptUsed
 
 
@@ -138,6 +146,16 @@ class RunStore(Protocol):
 
     def get_many(self, keys: Collection[RunKey]) -> dict[RunKey, Run]:
         """The runs that exist, read strongly consistently; the others are missing from the answer."""
+        ...
+
+    def between(self, job_key: str, *, since: Instant, until: Instant) -> list[Run]:
+        """The runs with since <= slot < until, by run_id, and before them the one whose run_id precedes theirs, if there
+        is one: the row of a gap stands under its first slot. Strongly consistent.
+        """
+        ...
+
+    def erase(self, job_key: str, *, limit: int) -> Erased:
+        """Delete the job's runs but those that are alive, at most about `limit` of them. A repeat goes on."""
         ...
 
     def list_of_job(self, job_key: str, *, limit: int, cursor: str | None = None) -> Page[Run]:

@@ -40,6 +40,13 @@ def test_both_ends_of_the_range_belong_to_it(stores: Stores) -> None:
     assert due(stores, NOW + 20, NOW + 10) == []
 
 
+def test_an_entry_is_read_by_its_key(stores: Stores) -> None:
+    entry = stored(stores, "here", NOW)
+
+    assert stores.entries.get(entry.key) == entry
+    assert stores.entries.get(EntryKey(2, entry.entry_id)) is None
+
+
 def test_another_shard_is_not_answered(stores: Stores) -> None:
     stored(stores, "here", NOW, shard=0)
     stored(stores, "there", NOW, shard=1)

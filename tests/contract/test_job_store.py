@@ -355,3 +355,13 @@ def test_a_list_holds_what_its_filter_admits(stores: Stores) -> None:
 
 def test_an_owner_without_jobs_has_an_empty_list(stores: Stores) -> None:
     assert pages_of(stores, 5, JobFilter()) == [()]
+
+
+def test_the_jobs_of_an_owner_are_counted_up_to_a_limit(stores: Stores) -> None:
+    for number in range(20):
+        stores.jobs.write(creation(make_job(f"job-{number}")))
+    stores.jobs.write(creation(make_job("foreign", owner_id="acme2")))
+
+    assert stores.jobs.count_of_owner("acme", at_most=1_000) == 20
+    assert stores.jobs.count_of_owner("acme", at_most=7) == 7
+    assert stores.jobs.count_of_owner("none", at_most=7) == 0

@@ -23,6 +23,44 @@ def alive(stores: Stores, since: int = NOW) -> list[Run]:
     return stores.runs.alive("acme/job", since=Instant(since))
 
 
+def test_the_runs_of_a_range_are_answered_with_the_one_before_them(stores: Stores) -> None:
+    runs = [stored(stores, make_run(NOW + number * MINUTE)) for number in range(5)]
+    manual = stored(stores, replace(make_run(NOW + 2 * MINUTE), run_id=f"{runs[2].run_id}-m1"))
+
+    found = stores.runs.between("acme/job", since=Instant(NOW + MINUTE), until=Instant(NOW + 3 * MINUTE))
+
+    assert [run.run_id for run in found] == [runs[0].run_id, runs[1].run_id, runs[2].run_id, manual.run_id]
+    assert stores.runs.between("acme/job", since=NOW, until=NOW) == []
+
+
+def test_a_payload_of_its_own_stays_with_a_run_that_is_taken_over(stores: Stores) -> None:
+    run = stored(stores, make_run(payload_json='{"a":null}'))
+    successor = replace(run, token=run.token + 1, claim_id="other", payload_json=None)
+
+    assert stores.runs.take_over(successor, seen=run) is None
+    stored_run = stores.runs.get(run.key)
+    assert stored_run is not None
+    assert stored_run.payload_json == '{"a":null}'
+
+
+def test_runs_are_erased_by_parts_and_alive_ones_stay(stores: Stores) -> None:
+    live = stored(stores, make_run(NOW + 2 * MINUTE))
+    for number in (0, 1, 3, 4):
+        run = stored(stores, make_run(NOW + number * MINUTE))
+        stores.runs.finish([finish_of(run)])
+    stored(stores, make_run(job_key="acme/other"))
+
+    first, second = stores.runs.erase("acme/job", limit=3), stores.runs.erase("acme/job", limit=30)
+    assert first.count in {3, 4}
+    assert (first.count + second.count, second.is_done) == (4, False)
+    assert stores.runs.list_of_job("acme/job", limit=9).items == (live,)
+    stores.runs.finish([finish_of(live)])
+    third = stores.runs.erase("acme/job", limit=30)
+    assert (third.count, third.is_done) == (1, True)
+    assert stores.runs.erase("acme/job", limit=30).is_done
+    assert len(stores.runs.list_of_job("acme/other", limit=9).items) == 1
+
+
 def test_a_finish_stores_what_it_says_and_keeps_the_rest(stores: Stores) -> None:
     past = Attempt(1, NOW, NOW, "worker-1")
     run = stored(stores, make_run(token=2, attempts=(past,), started_at=Instant(1), progress="p"))

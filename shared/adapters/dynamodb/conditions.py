@@ -55,6 +55,8 @@ CLAIM_OF_RUN = ("token", "claim_id", "status", "lease_until", "cancel_requested_
 FENCE_OF_RUN = ("token", "status", "cancel_requested_at")
 FAILURES_OF_SLICE = "#failure_slice = :slice"
 RUNS_OF_JOB = "#job_key = :job_key"
+RUNS_BEFORE = "#job_key = :job_key AND #run_id < :run_id"
+RUNS_BETWEEN = "#job_key = :job_key AND #run_id BETWEEN :first AND :last"
 RUNS_SINCE = "#job_key = :job_key AND #run_id >= :run_id"
 
 # fleet --------------------------------------------------------------------------------------------------------------

@@ -55,6 +55,14 @@ class DynamoEntryStore:
         for rows in self._queries.pages("entries.due", query):
             yield [entry_rows.read_entry(row) for row in rows]
 
+    def get(self, key: EntryKey) -> Entry | None:
+        answer = self._calls.repeat(
+            "entries.get",
+            lambda: self._client.get_item(TableName=self._table, Key=entry_rows.key_of(key), ConsistentRead=True),
+        )
+        row = answer.get("Item")
+        return None if row is None else entry_rows.read_entry(row)
+
     def delete(self, keys: Collection[EntryKey]) -> None:
         self._batches.delete("entries.delete", self._table, [entry_rows.key_of(key) for key in keys])
 

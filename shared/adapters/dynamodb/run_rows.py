@@ -80,6 +80,7 @@ COLUMNS = (
     whole_column("attempts_before", absent=0),
     TRIED_SINCE,
     CANCEL_REQUESTED_AT,
+    text_column("payload_json"),
     document_column("gap", lambda gap: [gap.first, gap.last, gap.count], lambda stored: Gap(*stored)),
     *ENDED,
 )

@@ -23,7 +23,7 @@ from shared.domain.keys import RunKey, run_id_of
 from shared.domain.pages import Page
 from shared.domain.run import Finish, Run, RunStatus, as_cancelled
 from shared.ports.clock import Clock, Randomness
-from shared.ports.run_store import FailureFilter, Heartbeat, HeartbeatAnswer, PlanOutcome
+from shared.ports.run_store import Erased, FailureFilter, Heartbeat, HeartbeatAnswer, PlanOutcome
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -222,6 +222,44 @@ class DynamoRunStore:
 
     def get_many(self, keys: Collection[RunKey]) -> dict[RunKey, Run]:
         return self._rows(list(keys))
+
+    def between(self, job_key: str, *, since: Instant, until: Instant) -> list[Run]:
+        first, last = text(run_id_of(since)), text(run_id_of(until))
+        before = Query(
+            table=self._table,
+            condition=conditions.RUNS_BEFORE,
+            values={":job_key": text(job_key), ":run_id": first},
+            is_ascending=False,
+            page_size=1,
+        )
+        inside = Query(
+            table=self._table,
+            condition=conditions.RUNS_BETWEEN,
+            values={":job_key": text(job_key), ":first": first, ":last": last},
+        )
+        rows = self._queries.page("runs.between", before).rows
+        runs = [run_rows.read_run(row) for page in self._queries.pages("runs.between", inside) for row in page]
+        return [*map(run_rows.read_run, rows), *(run for run in runs if run.slot < until)]
+
+    def erase(self, job_key: str, *, limit: int) -> Erased:
+        query = Query(
+            table=self._table,
+            condition=conditions.RUNS_OF_JOB,
+            values={":job_key": text(job_key)},
+            page_size=limit,
+        )
+        count, is_any_alive, start = 0, False, None
+        while count < limit:
+            page = self._queries.page("runs.erase", query, start)
+            runs = [run_rows.read_run(row) for row in page.rows]
+            keys = [run_rows.key_of(run.key) for run in runs if not run.status.is_alive]
+            self._batches.delete("runs.erase", self._table, keys)
+            count += len(keys)
+            is_any_alive |= len(keys) < len(runs)
+            start = page.next_start
+            if start is None:
+                break
+        return Erased(count, is_done=start is None and not is_any_alive)
 
     def list_of_job(self, job_key: str, *, limit: int, cursor: str | None = None) -> Page[Run]:
         query = Query(

@@ -29,6 +29,10 @@ class MemoryEntryStore:
                 return
             after = _position(page[-1])
 
+    def get(self, key: EntryKey) -> Entry | None:
+        with self._tables.lock:
+            return self._tables.entries.get(key.shard, {}).get(key.entry_id)
+
     def delete(self, keys: Collection[EntryKey]) -> None:
         with self._tables.lock:
             for key in keys:

@@ -21,11 +21,11 @@ from shared.adapters.run_rules import (
 from shared.domain.access import Receipt
 from shared.domain.entry import Entry
 from shared.domain.instants import Instant
-from shared.domain.keys import RunKey, owner_of
+from shared.domain.keys import RunKey, owner_of, run_id_of
 from shared.domain.pages import Page
 from shared.domain.run import Finish, Run, RunStatus, as_cancelled
 from shared.ports.job_store import ReceiptUsed, Written
-from shared.ports.run_store import FailureFilter, Heartbeat, HeartbeatAnswer, PlanOutcome, RowThere
+from shared.ports.run_store import Erased, FailureFilter, Heartbeat, HeartbeatAnswer, PlanOutcome, RowThere
 
 _LIST = "runs"
 _FAILURES = "failures"
@@ -130,6 +130,21 @@ class MemoryRunStore:
     def get_many(self, keys: Collection[RunKey]) -> dict[RunKey, Run]:
         with self._tables.lock:
             return {key: self._tables.runs[key] for key in keys if key in self._tables.runs}
+
+    def between(self, job_key: str, *, since: Instant, until: Instant) -> list[Run]:
+        first = run_id_of(since)
+        with self._tables.lock:
+            runs = [self._tables.runs[key] for key in sorted(self._tables.runs_of_job.get(job_key, ()))]
+        before = [run for run in runs if run.run_id < first]
+        return before[-1:] + [run for run in runs if run.run_id >= first and run.slot < until]
+
+    def erase(self, job_key: str, *, limit: int) -> Erased:
+        with self._tables.lock:
+            runs = [self._tables.runs[key] for key in sorted(self._tables.runs_of_job.get(job_key, ()))]
+            ended = [run for run in runs if not run.status.is_alive][:limit]
+            for run in ended:
+                self._tables.remove_run(run.key)
+            return Erased(len(ended), is_done=len(ended) == len(runs))
 
     def list_of_job(self, job_key: str, *, limit: int, cursor: str | None = None) -> Page[Run]:
         before = None if cursor is None else _run_id_in(cursor, job_key)

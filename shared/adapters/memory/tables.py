@@ -43,6 +43,11 @@ class MemoryTables:
     grants: dict[str, tuple[Grant, ...]] = field(default_factory=dict)
     signing_keys: dict[str, tuple[SigningKey, ...]] = field(default_factory=dict)
 
+    def remove_run(self, key: RunKey) -> None:
+        del self.runs[key]
+        self.runs_of_job[key.job_key].discard(key)
+        self.alive.get(key.job_key, {}).pop(key, None)
+
     def put_run(self, run: Run, alive_at: Instant | None) -> None:
         """Store the row and keep the indexes in step."""
         self.runs[run.key] = run
