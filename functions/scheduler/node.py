@@ -5,8 +5,9 @@ Threads call the steps (`runner.py`); a lock guards what is in memory and is nev
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from threading import RLock
 
 from functions.scheduler.audit import Auditor, Look
@@ -398,15 +399,33 @@ class Node:
 
     # Leaving ---------------------------------------------------------------------------------------------------------
 
-    def drain(self) -> None:
-        """Leave the fleet: send what is out, checkpoint, give all shards up. Raises StoreError; peers then wait for the
-        beat to go silent instead.
+    def drain(self, *, until: float) -> None:
+        """Leave: send what is out, checkpoint, give all shards up; nothing is begun after `until` (monotonic).
+
+        What fails or is left undone costs duplicates or seconds, never a slot: what was not sent is unsettled for the
+        next owner, and what was not given up is taken once the beat has been silent.
         """
-        self.dispatch_once(hurry=True)
-        self.tidy_once()
-        self.checkpoint_once()
-        for number, shard in list(self.shards.items()):
-            self.ports.fleet.disown(shard.lease)
-            self._lose(number, None)
-        self.ports.fleet.remove_node(self.settings.node_id)
-        _log.info("drained", extra={"action": "node.drain", "node_id": self.settings.node_id})
+        done = [
+            *(self._leave(step, until) for step in (self._flush, self.tidy_once, self.checkpoint_once)),
+            *(self._leave(partial(self._give_up, shard), until) for shard in list(self.shards.values())),
+            self._leave(partial(self.ports.fleet.remove_node, self.settings.node_id), until),
+        ]
+        _log.info("drained", extra={"action": "node.drain", "is_complete": all(done), "unsent": len(self._outbox)})
+
+    def _leave(self, step: Callable[[], object], until: float) -> bool:
+        if self.ports.clock.monotonic() >= until:
+            return False
+        try:
+            step()
+        except StoreError as error:
+            _log.warning("store", extra={"action": "node.drain", "error": str(error)})
+            return False
+        return True
+
+    def _flush(self) -> None:
+        while self.dispatch_once(hurry=True) and len(self._outbox):
+            pass
+
+    def _give_up(self, shard: Shard) -> None:
+        self.ports.fleet.disown(shard.lease)
+        self._lose(shard.number, None)

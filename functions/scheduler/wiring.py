@@ -19,6 +19,7 @@ from shared.adapters.sqs.due_queue import SqsDueQueue
 from shared.adapters.system import SystemClock, SystemRandomness
 from shared.config import TableNames, queue_urls, required, table_variable
 from shared.observability.logs import logger_for
+from shared.observability.pulse import Pulse
 
 #: Threads that send at once. They hide the network, and cost CPU: more of them make a herd slower, not faster.
 SENDERS = 4
@@ -43,7 +44,7 @@ def build_runner(environment: Mapping[str, str]) -> Runner:
     )
     settings = Settings.from_environment(environment, node_id=f"node-{randomness.random_bytes(8).hex()}")
     logger_for("scheduler").append_keys(node_id=settings.node_id)
-    return Runner(Node(ports, settings, over_threads(SENDERS)), clock, Event())
+    return Runner(Node(ports, settings, over_threads(SENDERS)), clock, Pulse.from_environment(environment))
 
 
 def over_threads(count: int) -> Spread:
@@ -57,7 +58,7 @@ def over_threads(count: int) -> Spread:
     return spread
 
 
-def stop_on_signal(stop: Event) -> None:
+def stop_on_signal(stop: Callable[[], None]) -> None:
     """SIGTERM is what ECS sends, SIGINT what a terminal does."""
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+        signal.signal(number, lambda *_: stop())

@@ -127,7 +127,7 @@ class NodeProcess:
     def _drain(self) -> None:
         while not all(task.is_done for task in self._loops):
             self._engine.sleep(HOT_MS)
-        self._try("drain", self.node.drain)
+        self._try("drain", lambda: self.node.drain(until=self.node.ports.clock.monotonic() + 2))
         self.host.kill()
 
     def _try(self, name: str, run: Callable[[], object]) -> bool:

@@ -73,7 +73,7 @@ def test_a_drained_node_leaves_its_shards_at_once() -> None:
     world.start_node("b")
     world.run(10 * SECOND)
     world.kill(node)
-    node.drain()
+    node.drain(until=world.clock.monotonic() + 2)
     world.run(1 * SECOND)
     assert owners(world) == ["b"] * SHARDS
 
