@@ -45,6 +45,10 @@ class Node:
     spread: Spread = in_order
     shards: dict[int, Shard] = field(default_factory=dict)
     counts: Counts = field(default_factory=Counts)
+    #: As of the last beat and the last plan, for metrics.
+    beats: int = 0
+    skew_ms: int = 0
+    unowned: int = 0
     _trust: Trust = field(init=False)
     _observer: Observer = field(init=False)
     _outbox: Outbox = field(init=False)
@@ -78,6 +82,11 @@ class Node:
         """Trusted, and the brake is off."""
         return self._is_firing and self._trust.holds(self.ports.clock.monotonic())
 
+    def lag_ms(self, now: Instant) -> int:
+        """Of the shard that is furthest behind."""
+        with self._lock:
+            return max((shard.lag_ms(now) for shard in self.shards.values()), default=0)
+
     # Membership ------------------------------------------------------------------------------------------------------
 
     def beat_once(self) -> None:
@@ -88,6 +97,7 @@ class Node:
         member = Member(settings.node_id, self._beat, settings.version, message.VERSION, self._started_at)
         answer = self.ports.fleet.beat(member)
         self._trust.beaten(started_at=started_at, answered_at=self.ports.clock.monotonic())
+        self.beats += 1
         if answer.control.is_firing != self._is_firing:
             _log.warning("brake", extra={"action": "fleet.firing", "is_firing": answer.control.is_firing})
             self._is_firing = answer.control.is_firing
@@ -97,6 +107,7 @@ class Node:
         if store_time is None:
             return
         skew_ms = self.ports.clock.now() - store_time
+        self.skew_ms = skew_ms
         is_skewed = abs(skew_ms) > self.settings.timing.clock_guard_ms
         if is_skewed != self._is_skewed:
             _log.warning("clock", extra={"action": "clock.skew", "skew_ms": skew_ms, "takes_shards": not is_skewed})
@@ -108,6 +119,8 @@ class Node:
         snapshot = self.ports.fleet.snapshot()
         self._observer.observe(snapshot.nodes, at=started_at)
         self._drop_lost(snapshot)
+        owners = [snapshot.lease(number).owner for number in range(self.settings.shard_count)]
+        self.unowned = sum(owner not in snapshot.nodes for owner in owners)
         self._trust.epochs_read(started_at=started_at)
         if self._is_skewed or self.settings.node_id not in snapshot.nodes:
             return

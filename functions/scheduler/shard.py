@@ -130,6 +130,11 @@ class Shard:
     def resident_ids(self) -> list[str]:
         return list(self._residents)
 
+    def lag_ms(self, now: Instant) -> int:
+        """How long ago the oldest slot was due that is not settled, or the wheel was last found drained."""
+        oldest = min(self._unsettled.values(), default=now)
+        return max(0, now - oldest, now - (self._position - self.timing.lead_ms))
+
     # Reading ---------------------------------------------------------------------------------------------------------
 
     def needs_load(self, now: Instant) -> bool:

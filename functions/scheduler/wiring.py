@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event
 
 from functions.scheduler.node import Node
 from functions.scheduler.runner import Runner
@@ -17,8 +16,9 @@ from shared.adapters.dynamodb.job_store import DynamoJobStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
 from shared.adapters.sqs.due_queue import SqsDueQueue
 from shared.adapters.system import SystemClock, SystemRandomness
-from shared.config import TableNames, queue_urls, required, table_variable
+from shared.config import TableNames, metrics_namespace, queue_urls, required, table_variable
 from shared.observability.logs import logger_for
+from shared.observability.metrics import MetricLog
 from shared.observability.pulse import Pulse
 
 #: Threads that send at once. They hide the network, and cost CPU: more of them make a herd slower, not faster.
@@ -44,7 +44,9 @@ def build_runner(environment: Mapping[str, str]) -> Runner:
     )
     settings = Settings.from_environment(environment, node_id=f"node-{randomness.random_bytes(8).hex()}")
     logger_for("scheduler").append_keys(node_id=settings.node_id)
-    return Runner(Node(ports, settings, over_threads(SENDERS)), clock, Pulse.from_environment(environment))
+    metrics = MetricLog(metrics_namespace(environment), {"service": "scheduler"})
+    node = Node(ports, settings, over_threads(SENDERS))
+    return Runner(node, clock, Pulse.from_environment(environment), metrics)
 
 
 def over_threads(count: int) -> Spread:
