@@ -15,7 +15,9 @@ from localstack.toolchain.paths import INFRA, LOCAL, ROOT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+#: Tests that need no server and no clock, and so may run beside each other.
 FAST = ("tests/unit", "tests/architecture")
+ON_ALL_CORES = ("-n", "auto", "--dist", "worksteal")
 NO_TESTS_COLLECTED = 5
 
 
@@ -34,7 +36,7 @@ def format_code(_arguments: Sequence[str] = ()) -> int:
 
 
 def unit(arguments: Sequence[str]) -> int:
-    return _pytest(*FAST, *arguments)
+    return _pytest(*ON_ALL_CORES, *FAST, *arguments)
 
 
 def time_cases(arguments: Sequence[str]) -> int:
@@ -54,10 +56,11 @@ def acceptance(arguments: Sequence[str]) -> int:
 def test(arguments: Sequence[str]) -> int:
     """Everything that must be green. The tests run even when the check fails: both are worth knowing."""
     checked = check()
-    tested = _pytest("tests", "--ignore=tests/benchmarks", *arguments)
+    fast = unit(arguments)
+    slow = _pytest("tests", "--ignore=tests/benchmarks", *(f"--ignore={path}" for path in FAST), *arguments)
     if checked:
         print("check failed: see above, before the tests", flush=True)
-    return max(checked, tested)
+    return max(checked, fast, slow)
 
 
 def synth(arguments: Sequence[str]) -> int:
