@@ -97,8 +97,10 @@ class Auditor:
         return looks
 
     def next_entries(self, shards: Mapping[int, Shard], now: Instant) -> list[Recall]:
-        """What the next entries of the round recall; a new round starts when the last one is through."""
+        """What the next entries of the round recall; a new round starts when the last one is through, once at a time."""
         if self._round is None or not (self._round.entry_ids or self._round.shards):
+            if self._round is not None and self._round.began_at >= now:
+                return []
             before_that = self._round.began_at if self._round else Instant(now - self.rules.window_ms)
             self._round = _Round(now, before_that, sorted(shards))
         walk = self._round

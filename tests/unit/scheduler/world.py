@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,6 +20,7 @@ from shared.domain.instants import Instant
 from shared.domain.job import Job, JobState, cancelled, next_generation
 from shared.domain.keys import EntryKey
 from shared.domain.message import Dispatch
+from shared.domain.run import Run, RunStatus
 from shared.domain.schedules import Misfire, parse_schedule
 from shared.domain.sharding import shard_of
 from shared.domain.timing import Timing
@@ -37,6 +39,9 @@ class World:
     nodes: list[Node] = field(default_factory=list)
     queues: dict[str, MemoryDueQueue] = field(default_factory=dict)
     sent: list[Dispatch] = field(default_factory=list)
+    #: Whether workers run what is sent, and what of it they never see: purged, or expired.
+    is_worked: bool = True
+    purges: Callable[[Dispatch], bool] = lambda _dispatch: False
 
     def __post_init__(self) -> None:
         self.tables.clock = self.clock
@@ -50,13 +55,15 @@ class World:
     def now(self) -> Instant:
         return self.clock.now()
 
-    def start_node(self, node_id: str, *, timing: Timing = TIMING, **ports: Any) -> Node:
+    def start_node(
+        self, node_id: str, *, timing: Timing = TIMING, settings: dict[str, Any] | None = None, **ports: Any
+    ) -> Node:
         """A node that has beaten once. `ports` replaces some of its ports, e.g. by failing ones."""
         standard = Ports(
             self.fleet, self.entries, self.jobs, self.runs, self.queues, self.clock, SeededRandomness(node_id)
         )
-        settings = Settings(node_id=node_id, version="test", shard_count=SHARDS, timing=timing)
-        node = Node(replace(standard, **ports), settings)
+        given = {"node_id": node_id, "version": "test", "shard_count": SHARDS, "timing": timing, **(settings or {})}
+        node = Node(replace(standard, **ports), Settings(**given))
         node.start()
         node.beat_once()
         self.nodes.append(node)
@@ -118,6 +125,8 @@ class World:
             node.tidy_once()
         if moment % 2_000 < STEP_MS:
             node.checkpoint_once()
+        if moment % 10_000 < STEP_MS:
+            node.audit_once()
         node.tick_once()
         node.dispatch_once()
 
@@ -136,7 +145,24 @@ class World:
         for queue in self.queues.values():
             while deliveries := queue.receive(limit=10, wait_seconds=0, visibility_seconds=30):
                 queue.delete(deliveries)
-                self.sent += [delivery.dispatch for delivery in deliveries if delivery.dispatch is not None]
+                arrived = [delivery.dispatch for delivery in deliveries if delivery.dispatch is not None]
+                self.sent += arrived
+                if self.is_worked:
+                    self.runs.insert([self._run_of(each) for each in arrived if not self.purges(each)])
+
+    def _run_of(self, dispatch: Dispatch) -> Run:
+        started_at = max(self.now, dispatch.fire_at)
+        return Run(
+            job_key=dispatch.job_key,
+            run_id=dispatch.run_id,
+            kind=dispatch.kind,
+            slot=dispatch.slot,
+            fire_at=dispatch.fire_at,
+            status=RunStatus.SUCCEEDED,
+            generation=dispatch.generation,
+            started_at=started_at,
+            ended_at=started_at,
+        )
 
     def kill(self, node: Node) -> None:
         self.nodes.remove(node)
