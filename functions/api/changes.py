@@ -116,6 +116,8 @@ def _changed(job: Job, parts: dict[str, Any], *, by: str, now: Instant) -> Job:
     if after == job:
         return job
     after = replace(after, revision=job.revision + 1, updated_at=now, updated_by=by)
+    if after.state is not job.state:
+        after = replace(after, state_reason=None)
     if all(getattr(after, name) == getattr(job, name) for name in _OF_GENERATION):
         return after
     after = replace(after, generation=next_generation(job.generation, now), from_at=now)
@@ -173,13 +175,18 @@ def _read_target(request: CreateJob, _: Instant) -> dict[str, Any]:
         raise _under("target", error) from error
 
 
-def _read_payload(request: CreateJob, _: Instant) -> dict[str, Any]:
-    size = len(compact(request.payload).encode())
+def check_payload(payload: object) -> None:
+    """Raises PayloadTooLarge, InvalidRequest."""
+    size = len(compact(payload).encode())
     if size > MAX_PAYLOAD_BYTES:
         detail = f"the payload has {size} bytes as JSON; at most {MAX_PAYLOAD_BYTES} are taken"
         raise PayloadTooLarge(FieldProblem("#/payload", detail, EXAMPLES["#/payload"]))
-    if faults := list(faults_of(request.payload, "#/payload")):
+    if faults := list(faults_of(payload, "#/payload")):
         raise InvalidRequest(faults)
+
+
+def _read_payload(request: CreateJob, _: Instant) -> dict[str, Any]:
+    check_payload(request.payload)
     return {"payload": request.payload}
 
 

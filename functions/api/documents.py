@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any, Final
 
+from functions.api.backfilling import Candidate, Verdict
 from functions.api.bodies import Document
+from functions.api.explaining import Evidence, explain, steps_of
 from shared.domain.access import ApiKey
 from shared.domain.durations import format_duration
 from shared.domain.fleet import FleetSnapshot
@@ -44,6 +47,7 @@ def job_document(job: Job, *, now: Instant, last_run: Run | None) -> Document:
     coming = islice(slots(job.schedule, now), SLOTS_SHOWN) if job.state is JobState.ACTIVE else ()
     return {
         **definition(job),
+        "state_reason": job.state_reason,
         "generation": job.generation,
         "revision": job.revision,
         "next_slots": [to_rfc3339(slot) for slot in coming],
@@ -82,6 +86,33 @@ def run_document(job_id: str, run: Run) -> Document:
         first, last = to_rfc3339(run.gap.first), to_rfc3339(run.gap.last)
         document["gap"] = {"first": first, "last": last, "count": run.gap.count}
     return document
+
+
+def backfill_document(candidates: Sequence[Candidate], next_from: Instant | None, *, is_dry: bool) -> Document:
+    return {
+        "dry_run": is_dry,
+        "planned": sum(each.verdict is Verdict.PLANNED for each in candidates),
+        "items": [
+            {"slot": to_rfc3339(each.slot), "run_id": each.run_id, "outcome": str(each.verdict)} for each in candidates
+        ],
+        "next_from": _instant(next_from),
+    }
+
+
+def explanation_document(evidence: Evidence) -> Document:
+    finding = explain(evidence)
+    run = evidence.run
+    return {
+        "job_id": evidence.job.job_id,
+        "run_id": None if run is None else run.run_id,
+        "slot": to_rfc3339(evidence.slot),
+        "fire_at": to_rfc3339(evidence.fire_at),
+        "outcome": finding.outcome,
+        "reason": finding.reason,
+        "detail": finding.detail,
+        "drift_ms": None if run is None or run.drift is None else dict(run.drift),
+        "steps": list(steps_of(evidence)),
+    }
 
 
 def cancellation_document(cancellation: Cancellation) -> Document:

@@ -9,6 +9,7 @@ from functions.api.backend import Backend
 from functions.api.changes import build_job, keeps_schedule, replaced
 from functions.api.documents import etag_of
 from functions.api.gate import Call
+from functions.api.granting import check_granted
 from functions.api.refusals import ChangeContended, JobExists, JobNotFound, PreconditionFailed
 from functions.api.requests import CreateJob
 from functions.api.room import Room
@@ -17,7 +18,7 @@ from shared.domain.access import Receipt
 from shared.domain.entry import entry_id_of, entry_of
 from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.instants import MINUTE, Instant
-from shared.domain.job import Cancellation, CancelOutcome, Job, JobState, cancelled, is_last_slot, recreated
+from shared.domain.job import Cancellation, CancelOutcome, Job, JobState, cancelled, erased, is_last_slot, recreated
 from shared.domain.keys import EntryKey, job_key
 from shared.domain.limits import JOB_ID
 from shared.domain.sharding import shard_of
@@ -27,6 +28,7 @@ from shared.ports import JobFilter, JobWrite, ReceiptUsed, RevisionConflict
 WRITE_ATTEMPTS = 5
 #: A run may be alive without being in index `alive` when it was claimed this recently (design section 4).
 ALIVE_READ_BACK_MS = 15 * MINUTE
+ANY_JOB = JobFilter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class JobEditor:
 
     def create(self, call: Call, request: CreateJob) -> Creation:
         """Raises JobExists, KeyReused, ChangeContended, or what `build_job` does."""
-        receipt = self._receipt(call)
+        receipt = self.receipt(call)
         if receipt is not None:
             return _creation_again(call, request, receipt)
         now = self.backend.clock.now()
@@ -120,7 +122,7 @@ class JobEditor:
 
     def change(self, call: Call, job_id: str, decide: Callable[[Job, Instant], Job]) -> Change:
         """Write what `decide` makes of the job. Raises JobNotFound, PreconditionFailed, KeyReused, ChangeContended."""
-        if self._receipt(call) is not None:
+        if self.receipt(call) is not None:
             return Change(self.job(call, job_id), is_new=False)
         for _ in range(WRITE_ATTEMPTS):
             job = self.job(call, job_id)
@@ -138,8 +140,14 @@ class JobEditor:
                 return Change(after, is_new=True)
         raise ChangeContended(job_id)
 
-    def cancel(self, call: Call, job_id: str, *, only: JobFilter = JobFilter()) -> tuple[Change, Cancellation]:  # noqa: B008
-        """Cancel, and only then read what is alive: whatever is not seen then cannot start any more."""
+    def cancel(
+        self, call: Call, job_id: str, *, only: JobFilter = ANY_JOB, is_erased: bool = False
+    ) -> tuple[Change, Cancellation]:
+        """Cancel, and only then read what is alive: whatever is not seen then cannot start any more.
+
+        `is_erased` leaves nothing of what its owner wrote into the job. Raises as `change`, and JobNotFound for a job
+        that `only` does not admit.
+        """
         was_completed = False
 
         def decide(job: Job, now: Instant) -> Job:
@@ -147,7 +155,9 @@ class JobEditor:
             if not only.admits(job):
                 raise JobNotFound(job_id)
             was_completed = job.state is JobState.COMPLETED
-            return job if job.state is JobState.CANCELLED else cancelled(job, now=now, by=call.caller.name)
+            by = call.caller.name
+            after = job if job.state is JobState.CANCELLED else cancelled(job, now=now, by=by)
+            return erased(after, now=now, by=by) if is_erased else after
 
         change = self.change(call, job_id, decide)
         job = change.job
@@ -172,7 +182,7 @@ class JobEditor:
     def _stored(self, call: Call, job_id: str) -> Job | None:
         return self.backend.jobs.get(job_key(call.caller.owner_id, job_id))
 
-    def _receipt(self, call: Call) -> Receipt | None:
+    def receipt(self, call: Call) -> Receipt | None:
         """Of this very request. Raises KeyReused."""
         if call.keyed is None:
             return None
@@ -180,6 +190,7 @@ class JobEditor:
         return None if receipt is None else call.keyed.check(receipt)
 
     def _write(self, call: Call, job: Job, previous: Job | None, now: Instant) -> JobWrite:
+        check_granted(self.backend, job, previous)
         shard_count = self.backend.shard_count
         is_new_generation = previous is None or job.generation != previous.generation
         announce_at = None if previous is None else now

@@ -8,7 +8,7 @@ from __future__ import annotations
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -77,6 +77,11 @@ class Gate:
             if_none_match=event.headers.get("if-none-match"),
             keyed=None if key is None else KeyedRequest(caller.owner_id, key, fingerprint),
         )
+
+
+def on_behalf_of(call: Call, owner_id: str) -> Call:
+    """The call of an admin, acting on an owner's things. Raises ScopeMissing, InvalidRequest."""
+    return replace(call, caller=call.caller.on_behalf_of(owner_id))
 
 
 def call_of(request: Request) -> Call:

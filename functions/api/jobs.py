@@ -28,6 +28,8 @@ from shared.domain.pages import Page
 from shared.domain.run import Run
 from shared.ports import JobFilter
 
+#: Runs that one DELETE with `purge` erases.
+MAX_ERASED_RUNS = 1_000
 #: Of all payloads on a page, as answered: well inside what a Lambda may answer (6 MB).
 MAX_PAGE_LENGTH = 4_000_000
 
@@ -45,7 +47,7 @@ class JobRoutes:
             Route("GET", "/v1/jobs/<job_id>", self.get, Scope.READ),
             Route("PUT", "/v1/jobs/<job_id>", self.put, Scope.WRITE, body=JSON_BODY, model=CreateJob),
             Route("PATCH", "/v1/jobs/<job_id>", self.patch, Scope.WRITE, body=PATCH_BODY),
-            Route("DELETE", "/v1/jobs/<job_id>", self.delete, Scope.WRITE),
+            Route("DELETE", "/v1/jobs/<job_id>", self.delete, Scope.WRITE, query=("purge",)),
             Route("POST", "/v1/jobs/<job_id>/pause", self.pause, Scope.WRITE),
             Route("POST", "/v1/jobs/<job_id>/resume", self.resume, Scope.WRITE),
         ]
@@ -103,12 +105,17 @@ class JobRoutes:
 
         return self._changed("job.update", call, self.editor.change(call, job_id, decide))
 
-    def delete(self, job_id: str, request: Request) -> Answer:
+    def delete(self, job_id: str, request: Request, *, purge: Annotated[bool, Query()] = False) -> Answer:
+        """With `purge` the job's runs are erased too, a bounded number at a time: repeat it until it says done."""
         call = call_of(request)
-        change, cancellation = self.editor.cancel(call, job_id)
+        change, cancellation = self.editor.cancel(call, job_id, is_erased=purge)
         if change.is_new:
-            audit.record("job.cancel", call, change.job)
-        return answer(cancellation_document(cancellation))
+            audit.record("job.purge" if purge else "job.cancel", call, change.job)
+        document = cancellation_document(cancellation)
+        if purge:
+            erased = self.backend.runs.erase(change.job.job_key, limit=MAX_ERASED_RUNS)
+            document["purge"] = {"erased_runs": erased.count, "is_done": erased.is_done}
+        return answer(document)
 
     def pause(self, job_id: str, request: Request) -> Answer:
         return self._set_state("job.pause", JobState.PAUSED, job_id, call_of(request))

@@ -15,6 +15,7 @@ from shared.domain.access import Scope
 from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.limits import (
     JOB_ID,
+    MAX_BACKFILL,
     MAX_BATCH,
     MAX_BULK,
     MAX_CATCH_UP,
@@ -120,6 +121,27 @@ class SelectJobs(Strict):
     cursor: str | None = None
 
 
+class RunNow(Strict):
+    """`payload` replaces the job's for this run; left out, the job's is sent."""
+
+    payload: Any = None
+
+
+class Backfill(Strict):
+    """Slots with from <= slot < to; `to` is now when it is left out."""
+
+    since: str = Field(alias="from")
+    to: str | None = None
+    dry_run: bool = False
+    limit: int = Field(default=MAX_BACKFILL, ge=1, le=MAX_BACKFILL)
+
+
+class EraseOwner(Strict):
+    """`cursor` is that of the last answer."""
+
+    cursor: str | None = None
+
+
 class CreateKey(Strict):
     name: Name = ""
     scopes: Annotated[list[Literal["read", "write", "admin"]], Field(min_length=1, max_length=len(Scope))]
@@ -140,7 +162,7 @@ class PreviewSchedule(Strict):
 
 #: What an answer shows and a request cannot set.
 READ_ONLY: Final = frozenset({
-    "generation", "revision", "next_slots", "last_run", "created_at", "created_by", "updated_at", "updated_by",
+    "state_reason", "generation", "revision", "next_slots", "last_run", "created_at", "created_by", "updated_at", "updated_by",
 })  # fmt: skip
 
 EXAMPLE_SCHEDULE: Final = {"cron": "30 2 * * MON-FRI", "timezone": "Europe/Berlin"}
@@ -170,6 +192,10 @@ EXAMPLES: Final[Mapping[str, object]] = {
     "#/after": "2026-11-27T01:30:00.000Z",
     "#/limit": 50,
     "#/tag": "team:finance",
+    "#/from": "2026-11-26T00:00:00.000Z",
+    "#/to": "2026-11-27T00:00:00.000Z",
+    "#/dry_run": True,
+    "#/slot": "2026-11-27T01:30:00.000Z",
     "#/scopes": ["read", "write"],
     "#/expires_at": "2027-11-27T01:30:00.000Z",
     "#/on": False,
@@ -220,4 +246,4 @@ def _members(path: list[Any], model: type[BaseModel] | None) -> list[str]:
         found = model.model_fields.get(name) if model else None
         annotation = found.annotation if found else None
         model = annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
-    return list(model.model_fields) if model else []
+    return [found.alias or name for name, found in model.model_fields.items()] if model else []

@@ -16,17 +16,20 @@ from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValida
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
 from functions.api import audit
+from functions.api.asked_runs import AskedRunRoutes
 from functions.api.authenticating import authenticator_of
 from functions.api.backend import Backend
 from functions.api.batches import BatchRoutes
 from functions.api.bulk import BulkRoutes
 from functions.api.editor import JobEditor
+from functions.api.explanations import ExplainRoutes
 from functions.api.fleet import FleetRoutes
 from functions.api.gate import CALL, Call, Gate, as_plain_json, request_id_of
 from functions.api.grants import GrantRoutes
 from functions.api.health import HealthRoutes
 from functions.api.jobs import JobRoutes
 from functions.api.keys import KeyRoutes
+from functions.api.owners import OwnerRoutes
 from functions.api.rates import Rates
 from functions.api.refusals import RouteUnknown
 from functions.api.requests import problems_of
@@ -49,6 +52,9 @@ def routes_of(backend: Backend) -> list[Route]:
         BatchRoutes(backend, editor),
         BulkRoutes(backend, editor),
         RunRoutes(backend, editor),
+        AskedRunRoutes(backend, editor),
+        ExplainRoutes(backend, editor),
+        OwnerRoutes(backend, editor),
         ScheduleRoutes(backend),
         KeyRoutes(backend),
         SigningKeyRoutes(backend),

@@ -61,6 +61,7 @@ KINDS: Final[tuple[tuple[type[Exception], Kind], ...]] = (
     (refusals.RunNotFound, Kind(HTTPStatus.NOT_FOUND, "run-not-found", "There is no such run")),
     (refusals.JobExists, Kind(HTTPStatus.CONFLICT, "job-exists", "The job exists")),
     (refusals.JobEnded, Kind(HTTPStatus.CONFLICT, "job-ended", "The job has ended")),
+    (refusals.JobPaused, Kind(HTTPStatus.CONFLICT, "job-paused", "The job is paused")),
     (refusals.ChangeContended, Kind(HTTPStatus.CONFLICT, "contended", "The job is being changed")),
     (refusals.TooManyJobs, Kind(HTTPStatus.CONFLICT, "too-many-jobs", "The owner has no room for more jobs")),
     (refusals.KeyNotFound, Kind(HTTPStatus.NOT_FOUND, "key-not-found", "There is no such key")),

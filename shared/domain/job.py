@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
 
 from shared.domain.instants import DAY, MINUTE, SECOND, Instant
@@ -39,7 +40,7 @@ class Cancellation:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and when a failed attempt is repeated."""
+    """How often and when a failed attempt is repeated; `shared.domain.retry` decides. As it stands here: never."""
 
     max_attempts: int = 1
     base_ms: int = 2 * SECOND
@@ -48,6 +49,10 @@ class RetryPolicy:
     max_age_ms: int = DAY
     retry_on: tuple[str, ...] = ()
     never_on: tuple[str, ...] = ()
+
+
+#: Of a job that says nothing about it: dispatches are at least once, so targets must bear repetition anyway.
+DEFAULT_RETRY = RetryPolicy(max_attempts=5)
 
 
 #: A cancelled row stays at least this long, so that a repeated DELETE finds its answer.
@@ -70,6 +75,8 @@ class Job:
     updated_by: str
     revision: int = 1
     state: JobState = JobState.ACTIVE
+    #: Why Carillon itself paused the job; None whenever a user chose the state.
+    state_reason: str | None = None
     name: str = ""
     group: str = ""
     tags: Mapping[str, str] = field(default_factory=dict)
@@ -119,6 +126,38 @@ def cancelled(job: Job, *, now: Instant, by: str) -> Job:
         cancellation=None,
         expires_at=Instant(now + kept_ms),
     )
+
+
+def paused(job: Job, *, now: Instant, by: str, reason: str) -> Job:
+    """The job after Carillon itself paused it."""
+    return replace(
+        job,
+        state=JobState.PAUSED,
+        state_reason=reason,
+        generation=next_generation(job.generation, now),
+        from_at=now,
+        revision=job.revision + 1,
+        updated_at=now,
+        updated_by=by,
+    )
+
+
+#: What a job calls whose target was erased: nothing.
+ERASED_TARGET: Mapping[str, Any] = MappingProxyType({"type": "handler", "name": "erased"})
+
+
+def erased(job: Job, *, now: Instant, by: str) -> Job:
+    """The cancelled job without anything its owner wrote. Its row stays until it expires: a job of the same id must get
+    a higher generation, or schedulers would take it for an older one.
+    """
+    if is_erased(job):
+        return job
+    bare = replace(job, name="", group="", tags={}, payload=None, target=ERASED_TARGET, created_by="")
+    return replace(bare, revision=job.revision + 1, updated_at=now, updated_by=by)
+
+
+def is_erased(job: Job) -> bool:
+    return job.state is JobState.CANCELLED and job.target == ERASED_TARGET
 
 
 def is_last_slot(schedule: Schedule, slot: Instant) -> bool:

@@ -28,6 +28,7 @@ MAX_BATCH = 100
 MAX_BULK = 100
 #: Slots that one backfill may plan.
 MAX_BACKFILL = 100
+MAX_BACKFILL_AGE_MS = 3_660 * DAY
 MAX_URL_LENGTH = 2048
 #: Of an HTTP target: how many, and names and values together.
 MAX_HEADERS = 50

@@ -11,6 +11,7 @@ from shared.domain.instants import DAY, HOUR, MINUTE, SECOND, Instant
 from shared.domain.job import Cancellation, Job, JobState
 from shared.domain.keys import run_id_of
 from shared.domain.run import Finish, Run, RunKind, RunStatus
+from shared.ports import Completion
 from tests.unit.api.test_idempotency import LosesAnswers
 from tests.unit.api.world import World
 
@@ -33,7 +34,7 @@ def run_of(world: World, job: Job, slot: Instant, status: RunStatus = RunStatus.
     assert world.runs.insert([run]) == [None]
     if not status.is_alive:
         ended = Finish(run.key, run.token, status, ended_at=Instant(slot + SECOND))
-        assert world.runs.finish([ended]) == [True]
+        assert world.runs.finish([ended]) == [ended.status]
     return run
 
 
@@ -74,7 +75,7 @@ def test_a_repeat_answers_the_same_though_the_run_has_ended_since() -> None:
 def test_a_completed_job_had_ended_already_and_its_id_becomes_free() -> None:
     world = World()
     job = world.create(schedule={"in": "PT5S"})
-    world.jobs.complete(job.job_key, job.generation, expires_at=Instant(world.clock.now() + DAY))
+    world.jobs.complete([Completion(job.job_key, job.generation, Instant(world.clock.now() + DAY))])
     for _ in range(2):
         assert world.send("DELETE", PATH).json == {"outcome": "already_ended", "run_ids": []}
     world.create()
@@ -85,7 +86,7 @@ def test_a_late_run_of_a_completed_job_is_named() -> None:
     world = World()
     job = world.create(schedule={"every": "PT1M", "max_runs": 2})
     run = run_of(world, job, world.clock.advance(MINUTE))
-    world.jobs.complete(job.job_key, job.generation, expires_at=Instant(world.clock.now() + DAY))
+    world.jobs.complete([Completion(job.job_key, job.generation, Instant(world.clock.now() + DAY))])
     for _ in range(2):
         assert world.send("DELETE", PATH).json == {"outcome": "running", "run_ids": [run.run_id]}
 

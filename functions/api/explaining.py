@@ -1,0 +1,178 @@
+"""Why a slot ran, runs, or does not: pure, over what was read of its job, entry, shard and run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+from shared.domain.entry import Entry
+from shared.domain.fleet import FleetSnapshot, Lease
+from shared.domain.instants import Instant, to_rfc3339
+from shared.domain.job import Job, JobState
+from shared.domain.run import Run, RunStatus
+from shared.domain.schedules import At, fire_at, is_slot, next_slot
+
+Outcome = Literal["ran", "running", "waiting", "did_not_run", "not_due"]
+
+#: What each reason means, with the members of `Evidence.words` filled in.
+SENTENCES: Final[Mapping[str, str]] = {
+    "paused": "the job was paused, and starts nothing until it is resumed",
+    "cancelled": "the job or the run was cancelled",
+    "excluded": "its date is excluded by the job's schedule",
+    "not_planned": "the job's schedule has no slot at this instant",
+    "misfired": "it was too late when it could have been fired, and the job's misfire policy left it out",
+    "overlap": "an earlier run was still going, and the job's overlap policy left this one out",
+    "superseded": "the job was changed at {from_at}; this slot belongs to what it was before",
+    "brake": "firing is off for the whole fleet: PUT /v1/fleet/firing turns it on",
+    "no_owner": "no scheduler node owns shard {shard}; one takes it within seconds if any is alive",
+    "not_dispatched": "shard {shard} of node {owner} has settled everything up to {watermark} and is not there yet",
+    "in_lane": "it was handed to lane {lane}, and no worker has claimed it: wait, or add workers to the lane",
+    "retry": "an attempt failed, and the next one is at {lease_until}",
+    "no_record": "there is no record of it: the job has ended, and its runs are kept for a limited time",
+    "future": "its time has not come",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """`run` is the run of this slot, or the row of the gap that the slot is in; None when there is neither."""
+
+    job: Job
+    slot: Instant
+    run: Run | None
+    entry: Entry | None
+    shard: int
+    fleet: FleetSnapshot
+    now: Instant
+
+    @property
+    def lease(self) -> Lease:
+        return self.fleet.lease(self.shard)
+
+    @property
+    def fire_at(self) -> Instant:
+        is_own = self.run is not None and self.run.gap is None
+        return self.run.fire_at if self.run and is_own else fire_at(self.job.schedule, self.job.job_key, self.slot)
+
+    @property
+    def words(self) -> dict[str, object]:
+        return {
+            "from_at": to_rfc3339(self.job.from_at),
+            "shard": self.shard,
+            "owner": self.lease.owner,
+            "watermark": to_rfc3339(self.lease.watermark),
+            "lane": self.job.lane,
+            "lease_until": to_rfc3339(self.run.lease_until) if self.run else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    outcome: Outcome
+    reason: str | None = None
+    detail: str = ""
+
+
+def slot_in_question(job: Job, last_run: Run | None, now: Instant) -> Instant | None:
+    """The slot that somebody who names none asks about: the first that should have fired since the last run; else the
+    last run's; else the first to come.
+    """
+    if isinstance(job.schedule, At):
+        return job.schedule.instant
+    after = job.from_at - 1 if last_run is None else max(job.from_at - 1, last_run.slot)
+    coming = next_slot(job.schedule, Instant(after)) if job.state is JobState.ACTIVE else None
+    if last_run is not None and (coming is None or fire_at(job.schedule, job.job_key, coming) > now):
+        return last_run.slot
+    return coming if coming is not None else next_slot(job.schedule, Instant(job.from_at - 1))
+
+
+def explain(evidence: Evidence) -> Finding:
+    outcome, reason = _found(evidence)
+    if reason is None:
+        return Finding(outcome)
+    return Finding(outcome, reason, SENTENCES.get(reason, reason).format(**evidence.words))
+
+
+def _found(evidence: Evidence) -> tuple[Outcome, str | None]:
+    run = evidence.run
+    if run is None:
+        return _without_run(evidence)
+    if run.status is RunStatus.RUNNING:
+        return "running", None
+    if run.status is RunStatus.WAITING:
+        is_first = not run.attempts and run.started_at is None
+        return "waiting", _why_not_yet(evidence, run.lease_until) if is_first else "retry"
+    if run.status in {RunStatus.SKIPPED, RunStatus.CANCELLED} and run.started_at is None:
+        return "did_not_run", "misfired" if run.reason == "misfire" else run.reason or "cancelled"
+    return "ran", None
+
+
+def _without_run(evidence: Evidence) -> tuple[Outcome, str]:
+    job, slot = evidence.job, evidence.slot
+    if job.state is JobState.CANCELLED:
+        return "did_not_run", "cancelled"
+    if slot < job.from_at and not isinstance(job.schedule, At):
+        return "did_not_run", "superseded"
+    if not is_slot(job.schedule, slot):
+        is_excluded = is_slot(replace(job.schedule, exclude=()), slot)
+        return "did_not_run", "excluded" if is_excluded else "not_planned"
+    if job.state is JobState.PAUSED:
+        return "did_not_run", "paused"
+    if job.state is JobState.COMPLETED:
+        return "did_not_run", "no_record"
+    reason = _why_not_yet(evidence, evidence.fire_at)
+    return "not_due" if evidence.fire_at > evidence.now else "waiting", reason
+
+
+def _why_not_yet(evidence: Evidence, due: Instant) -> str:
+    """Of a fire that should come, or should have come, at `due`."""
+    if not evidence.fleet.control.is_firing:
+        return "brake"
+    if due > evidence.now:
+        return "future"
+    if evidence.lease.owner is None:
+        return "no_owner"
+    is_single = evidence.entry is not None and evidence.entry.is_single
+    # A single fire's entry is deleted once the lane has it; a recurring one's watermark says so.
+    is_with_scheduler = is_single or (evidence.run is None and evidence.lease.watermark < due)
+    return "not_dispatched" if is_with_scheduler else "in_lane"
+
+
+def steps_of(evidence: Evidence) -> Iterator[dict[str, Any]]:
+    """The way of the slot so far: each step with its instant, None where it was not reached."""
+    job, entry, lease, run = evidence.job, evidence.entry, evidence.lease, evidence.run
+    yield {"step": "created", "at": to_rfc3339(job.created_at), "by": job.created_by}
+    yield {"step": "changed", "at": to_rfc3339(job.from_at), "generation": job.generation, "state": str(job.state)}
+    yield {
+        "step": "entry",
+        "at": to_rfc3339(entry.next_at) if entry else None,
+        "kind": _kind_of(entry),
+    }
+    yield {
+        "step": "shard",
+        "at": to_rfc3339(lease.watermark) if lease.watermark else None,
+        "shard": evidence.shard,
+        "owner": lease.owner,
+        "epoch": lease.epoch,
+    }
+    yield {"step": "dispatched", "at": _shown(run.enqueued_at if run else None), "lane": job.lane}
+    yield {"step": "received", "at": _shown(run.received_at if run else None)}
+    claimed = {"worker_id": run.worker_id or None if run else None, "fencing_token": run.token if run else None}
+    yield {"step": "claimed", "at": _shown(run.claimed_at if run else None), **claimed}
+    yield {"step": "started", "at": _shown(run.started_at if run else None)}
+    yield {
+        "step": "ended",
+        "at": _shown(run.ended_at if run else None),
+        "status": str(run.status) if run else None,
+    }
+
+
+def _kind_of(entry: Entry | None) -> str | None:
+    if entry is None:
+        return None
+    return "tombstone" if entry.is_tombstone else "single" if entry.is_single else "recurring"
+
+
+def _shown(instant: Instant | None) -> str | None:
+    return None if instant is None else to_rfc3339(instant)

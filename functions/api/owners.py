@@ -1,0 +1,107 @@
+"""Route that erases an owner: cancels every job, and deletes what the owner wrote into jobs and runs.
+
+Bounded, so it is repeated until it is done. The bare rows of cancelled jobs stay for a day: without their generation a
+job of the same id would be taken for an older one. Receipts expire within a day; keys are revoked and stay listed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from aws_lambda_powertools.event_handler import Request
+
+from functions.api import audit
+from functions.api.authentication import name_of_key
+from functions.api.backend import Backend
+from functions.api.editor import JobEditor
+from functions.api.gate import Call, call_of, on_behalf_of
+from functions.api.refusals import JobNotFound
+from functions.api.requests import EraseOwner
+from functions.api.responses import Answer, answer
+from functions.api.routing import JSON_BODY, Route
+from shared.domain.access import Scope
+from shared.domain.job import Job, is_erased
+from shared.domain.limits import MAX_PAGE
+from shared.ports import JobFilter
+
+JOBS_OF_A_CALL: Final = 25
+RUNS_OF_A_CALL: Final = 2_000
+
+
+@dataclass(slots=True)
+class _Progress:
+    jobs: int = 0
+    runs: int = 0
+    keys: int = 0
+    is_done: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerRoutes:
+    backend: Backend
+    editor: JobEditor
+
+    def routes(self) -> list[Route]:
+        return [
+            Route(
+                "POST",
+                "/v1/owners/<owner_id>/erase",
+                self.erase,
+                Scope.ADMIN,
+                body=JSON_BODY,
+                model=EraseOwner,
+                is_body_optional=True,
+            )
+        ]
+
+    def erase(self, owner_id: str, body: EraseOwner, request: Request) -> Answer:
+        call = on_behalf_of(call_of(request), owner_id)
+        progress = _Progress()
+        page = self.backend.jobs.list_of_owner(owner_id, only=JobFilter(), limit=JOBS_OF_A_CALL, cursor=body.cursor)
+        for job in page.items:
+            self._erase_job(call, job, progress)
+        if body.cursor is None:
+            self._erase_access(call, progress)
+        audit.note("owner.erase", call, jobs=progress.jobs, runs=progress.runs)
+        document = {
+            "jobs": progress.jobs,
+            "runs": progress.runs,
+            "keys": progress.keys,
+            "is_done": progress.is_done and page.cursor is None,
+            "next_cursor": page.cursor,
+        }
+        return answer(document)
+
+    def _erase_job(self, call: Call, job: Job, progress: _Progress) -> None:
+        if not is_erased(job):
+            try:
+                change, _ = self.editor.cancel(call, job.job_id, is_erased=True)
+                progress.jobs += change.is_new
+            except JobNotFound:
+                # Past its end, and only not deleted yet.
+                pass
+        left = RUNS_OF_A_CALL - progress.runs
+        if left <= 0:
+            progress.is_done = False
+            return
+        erased = self.backend.runs.erase(job.job_key, limit=left)
+        progress.runs += erased.count
+        progress.is_done &= erased.is_done
+
+    def _erase_access(self, call: Call, progress: _Progress) -> None:
+        access, owner_id, now = self.backend.access, call.caller.owner_id, self.backend.clock.now()
+        for grant in access.grants(owner_id):
+            access.delete_grant(owner_id, grant.grant_id)
+        for signing_key in access.signing_keys(owner_id):
+            access.delete_signing_key(owner_id, signing_key.key_id)
+        cursor = None
+        while True:
+            page = access.keys_of_owner(owner_id, limit=MAX_PAGE, cursor=cursor)
+            for key in page.items:
+                # Never the one that asks, or the repeat could not.
+                if key.is_live(now) and name_of_key(key.key_id) != call.caller.name:
+                    progress.keys += access.revoke_key(key.key_id, at=now)
+            cursor = page.cursor
+            if cursor is None:
+                return
