@@ -97,10 +97,11 @@ class Level:
         return min(self._buckets[self._first].values())
 
     def is_crowded_at(self, now_ms: int) -> bool:
-        """Whether the earliest bucket has begun and is too large to be looked through at every call."""
-        if self.first_ms() > now_ms:
+        """Whether the earliest bucket, as last found, has begun and is too large to be looked through at every call."""
+        bucket = self._buckets.get(self._first)
+        if bucket is None or (len(bucket) <= CALM and self._first not in self._filled):
             return False
-        return len(self._buckets[self._first]) > CALM or self._first in self._filled
+        return self._first * self.width_ms <= now_ms
 
     def take_due(self, now_ms: int, count: int) -> list[tuple[str, int]]:
         """Up to `count` timers (key, due_ms) with due_ms <= `now_ms`, in order of bucket, in no order inside one.
@@ -108,17 +109,23 @@ class Level:
         Stops at a crowded bucket that is only partly due.
         """
         taken: list[tuple[str, int]] = []
-        while (room := count - len(taken)) and (start_ms := self.first_ms()) <= now_ms:
-            bucket = self._buckets[self._first]
-            if start_ms + self.width_ms > now_ms + 1:
-                if len(bucket) <= CALM and self._first not in self._filled:
+        width_ms, buckets = self.width_ms, self._buckets
+        while (room := count - len(taken)) and buckets:
+            number = self._first
+            bucket = buckets.get(number)
+            if bucket is None:
+                self._first = number + 1 if number + 1 in buckets else self._following(number)
+            elif number * width_ms > now_ms:
+                break
+            elif (number + 1) * width_ms > now_ms + 1:
+                if len(bucket) <= CALM and number not in self._filled:
                     taken += self._take_some(bucket, now_ms, room)
                 break
-            if len(bucket) > room:
+            elif len(bucket) > room:
                 taken += self.take_first(room)
-                break
-            taken += bucket.items()
-            self._drop(self._first)
+            else:
+                taken += bucket.items()
+                self._drop(number)
         return taken
 
     def take_first(self, count: int) -> Collection[tuple[str, int]]:
@@ -132,11 +139,12 @@ class Level:
 
     def _take_some(self, bucket: dict[str, int], now_ms: int, count: int) -> list[tuple[str, int]]:
         due = [timer for timer in bucket.items() if timer[1] <= now_ms]
-        del due[count:]
-        for key, _ in due:
-            del bucket[key]
-        if not bucket:
-            self._drop(self._first)
+        if due:
+            del due[count:]
+            for key, _ in due:
+                del bucket[key]
+            if not bucket:
+                self._drop(self._first)
         return due
 
     def _following(self, number: int) -> int:
