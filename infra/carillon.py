@@ -25,11 +25,14 @@ from constructs import Construct
 
 from infra import permissions
 from infra.components import worker_function
+from infra.components.alarms import FIVE_MINUTES, Alarms, Watched
 from infra.components.api import Api
+from infra.components.dashboard import Dashboard
 from infra.components.data import Data
 from infra.components.lane import Lane
 from infra.components.network import Network
 from infra.components.scheduler_service import SchedulerService
+from infra.components.tables import HOT
 from infra.components.worker_function import WorkerFunction
 from infra.components.worker_service import WorkerService
 from infra.governance import govern
@@ -64,6 +67,7 @@ class Carillon(Construct):
             for name in LANES
         }
         self._compose()
+        self._watch()
         # A worker reads message version n + 1 before any node may write it.
         self.scheduler.node.add_dependency(self.worker_function, self.worker)
         govern(self, environment, key=self.data.key)
@@ -82,14 +86,6 @@ class Carillon(Construct):
         targets = {"CARILLON_INTERNAL_TARGETS": ",".join(environment.internal_targets)}
         queues = {queue_variable(name): lane.queue.queue_url for name, lane in self.lanes.items()}
 
-        self.api = Api(
-            self,
-            "Api",
-            variables={**self._names_of(permissions.API_TABLES), **shards, **everyone},
-            environment=environment,
-        )
-        self._allow(self.api.role, permissions.API_TABLES)
-
         network = Network(self, "Network", settings=environment.network)
         self.cluster = ecs.Cluster(self, "Cluster", vpc=network.vpc)
         self.scheduler = SchedulerService(
@@ -103,7 +99,15 @@ class Carillon(Construct):
         )
         self._allow(self.scheduler.role, permissions.SCHEDULER_TABLES, queue_actions=permissions.SENDER)
 
-        of_worker = {**self._names_of(permissions.WORKER_TABLES), **queues, **runs, **targets, **everyone}
+        of_worker = {
+            **self._names_of(permissions.WORKER_TABLES),
+            **queues,
+            **runs,
+            **shards,
+            **targets,
+            **self._grant_rules(),
+            **everyone,
+        }
         self.worker_function = WorkerFunction(
             self, "WorkerFunction", lanes=self.lanes, variables=of_worker, environment=environment
         )
@@ -120,6 +124,44 @@ class Carillon(Construct):
             self._allow(role, permissions.WORKER_TABLES, queue_actions=permissions.CONSUMER)
         for grant in environment.grants:
             self.allow_target(grant.arn, *grant.allowed)
+        # After the workers, of whose functions it may grant none.
+        self.api = Api(
+            self,
+            "Api",
+            variables={
+                **self._names_of(permissions.API_TABLES),
+                **shards,
+                **self._grant_rules(
+                    self.worker_function.function.function_name,
+                    self.cluster.cluster_name,
+                    self.scheduler.task_definition.family,
+                    self.worker.task_definition.family,
+                ),
+                **everyone,
+            },
+            environment=environment,
+        )
+        self._allow(self.api.role, permissions.API_TABLES)
+
+    def _grant_rules(self, *own: str) -> dict[str, str]:
+        """What jobs need a grant for, and what is never granted: all of Carillon's own, as far as it is known here."""
+        tables = [self.tables[name].table_name for name in self.tables]
+        queues = [queue.queue_name for lane in self.lanes.values() for queue in (lane.queue, lane.dead_letters)]
+        return {
+            "CARILLON_HTTP_GRANTS": self._environment.http_grants,
+            "CARILLON_OWN_RESOURCES": ",".join([*tables, *queues, *own]),
+        }
+
+    def _watch(self) -> None:
+        watched = Watched(
+            deployment=self.deployment,
+            lanes=self.lanes,
+            tables={name: self.tables[name] for name in HOT},
+            functions={"api": self.api.function, "worker": self.worker_function.function},
+            server_errors=self.api.http.metric_server_error(statistic="Sum", period=FIVE_MINUTES),
+        )
+        self.alarms = Alarms(self, "Alarms", watched=watched, environment=self._environment, key=self.data.key)
+        Dashboard(self, "Dashboard", watched=watched, environment=self._environment)
 
     def _elsewhere(self) -> dict[str, str]:
         """The lanes that Lambda works, which the ECS worker must not poll; with none on ECS it may be scaled up by hand

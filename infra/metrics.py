@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_dynamodb as dynamodb
 
 from shared.config import namespace_of
 
@@ -28,5 +29,16 @@ def _metric(deployment: str, name: str, statistic: str, dimensions: Mapping[str,
         metric_name=name,
         dimensions_map=dict(dimensions),
         statistic=statistic,
+        period=MINUTE,
+    )
+
+
+def of_table(table: dynamodb.ITable, name: str) -> cloudwatch.Metric:
+    """A sum that DynamoDB keeps of a whole table."""
+    return cloudwatch.Metric(
+        namespace="AWS/DynamoDB",
+        metric_name=name,
+        dimensions_map={"TableName": table.table_name},
+        statistic=cloudwatch.Stats.SUM,
         period=MINUTE,
     )

@@ -38,10 +38,13 @@ SCHEDULER_TABLES = _dynamodb(
 )
 
 WORKER_TABLES = _dynamodb(
-    jobs="BatchGetItem UpdateItem",
-    # Single-fire entries of long waits between attempts, and orphans: entries whose job is gone.
-    job_schedules="BatchWriteItem PutItem",
+    jobs="BatchGetItem GetItem UpdateItem",
+    # Single-fire entries of long waits between attempts, orphans (entries whose job is gone), and the entries of a job
+    # that its receiver paused.
+    job_schedules="BatchWriteItem DeleteItem PutItem",
     job_runs="BatchGetItem GetItem PartiQLInsert PartiQLUpdate PutItem UpdateItem",
+    # Grants of owners, and the keys that sign their webhooks.
+    access="GetItem",
 )
 
 SENDER: Actions = ("sqs:SendMessage",)

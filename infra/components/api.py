@@ -35,6 +35,7 @@ class Api(Construct):
             snap_start=not environment.is_emulated,
         )
         self.role = handler.role
+        self.function = handler.function
         target = handler.function if environment.is_emulated else published(handler.function)
         self.http = apigateway.HttpApi(
             self,

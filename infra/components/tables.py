@@ -14,7 +14,7 @@ from shared import schema
 
 QUERY = "dynamodb:Query"
 #: What grows with the number of jobs and runs.
-_HOT = frozenset([schema.JOBS.name, schema.JOB_SCHEDULES.name, schema.JOB_RUNS.name])
+HOT = (schema.JOBS.name, schema.JOB_SCHEDULES.name, schema.JOB_RUNS.name)
 _TYPES = {"S": dynamodb.AttributeType.STRING, "N": dynamodb.AttributeType.NUMBER}
 _PROJECTIONS = {"ALL": dynamodb.ProjectionType.ALL, "KEYS_ONLY": dynamodb.ProjectionType.KEYS_ONLY}
 
@@ -72,7 +72,7 @@ class Tables(Construct):
             role.add_to_policy(iam.PolicyStatement(actions=[QUERY], resources=indexes))
 
     def _table(self, shape: schema.Table) -> dynamodb.Table:
-        warm = self._warm_throughput if shape.name in _HOT else None
+        warm = self._warm_throughput if shape.name in HOT else None
         table = dynamodb.Table(
             self,
             in_pascal_case(shape.name),

@@ -69,6 +69,8 @@ class Environment:
     #: A snapshot shortens a cold start to a third, and is paid for by the hour for each published version.
     worker_snap_start: bool = False
     internal_targets: tuple[str, ...] = ()
+    #: Whether an owner needs a grant for a public host too, as for functions and calls of AWS.
+    http_grants: Literal["open", "required"] = "open"
     grants: tuple[Grant, ...] = ()
     run_retention_days: Annotated[int, Field(le=3650)] = 30
     log_retention_days: int = 30

@@ -16,6 +16,9 @@ USUAL_ACTIONS = MappingProxyType(
         "sns": ("sns:Publish",),
         "events": ("events:PutEvents",),
         "states": ("states:StartExecution",),
+        "ecs": ("ecs:RunTask",),
+        # A role to call under, which an owner's grant in the API names.
+        "iam": ("sts:AssumeRole",),
         "kinesis": ("kinesis:PutRecord",),
         "secretsmanager": ("secretsmanager:GetSecretValue",),
     }
