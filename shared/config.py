@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from shared.schema import LANES
+from shared.schema import LANES, TABLES
 
 #: Tells the metrics of this deployment from those of another one in the same account.
 DEPLOYMENT_VARIABLE = "CARILLON_DEPLOYMENT"
@@ -76,3 +76,29 @@ def namespace_of(deployment: str) -> str:
 def version(environment: Mapping[str, str]) -> str:
     """Which release this process is; what `/v1/health` and the rows of nodes tell."""
     return environment.get("CARILLON_VERSION", "unreleased")
+
+
+def http_needs_grant(environment: Mapping[str, str]) -> bool:
+    """CARILLON_HTTP_GRANTS: `required` when even a public host is called only with a grant; `open`, or nothing, if not.
+
+    Raises ValueError.
+    """
+    value = environment.get("CARILLON_HTTP_GRANTS") or "open"
+    if value not in {"open", "required"}:
+        raise ValueError(f"CARILLON_HTTP_GRANTS is open or required, not {value!r}")
+    return value == "required"
+
+
+def own_resources(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The names of Carillon's own queues, tables and functions, which no job may call: all that this process is told
+    of, and CARILLON_OWN_RESOURCES, a comma list in which a name may end in `*`.
+    """
+    listed = [name.strip() for name in environment.get("CARILLON_OWN_RESOURCES", "").split(",")]
+    tables = [environment.get(table_variable(table.name), "") for table in TABLES]
+    queues = [url.rpartition("/")[2] for url in queue_urls(environment).values()]
+    return tuple(filter(None, [*listed, *tables, *queues, environment.get("AWS_LAMBDA_FUNCTION_NAME", "")]))
+
+
+def region(environment: Mapping[str, str]) -> str:
+    """Where this deployment is. Lambda and ECS set it; on no account a place of its own."""
+    return environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or "us-east-1"

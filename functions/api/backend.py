@@ -23,3 +23,5 @@ class Backend:
     version: str
     settings: ApiSettings = ApiSettings()
     grant_rules: GrantRules = GrantRules()
+    #: Where this deployment is: the Region of a target that names none.
+    region: str = "us-east-1"

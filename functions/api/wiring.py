@@ -13,7 +13,17 @@ from shared.adapters.dynamodb.fleet_store import DynamoFleetStore
 from shared.adapters.dynamodb.job_store import DynamoJobStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
 from shared.adapters.system import SystemClock, SystemRandomness
-from shared.config import TableNames, required, shard_count, table_variable, version
+from shared.config import (
+    TableNames,
+    http_needs_grant,
+    own_resources,
+    region,
+    required,
+    shard_count,
+    table_variable,
+    version,
+)
+from shared.domain.grants import GrantRules, OwnResources
 
 _TABLES = ("jobs", "job_schedules", "job_runs", "fleet", "access")
 
@@ -35,4 +45,8 @@ def backend() -> Backend:
         shard_count=shard_count(os.environ),
         version=version(os.environ),
         settings=read_settings(os.environ),
+        grant_rules=GrantRules(
+            is_http_open=not http_needs_grant(os.environ), own=OwnResources(own_resources(os.environ))
+        ),
+        region=region(os.environ),
     )

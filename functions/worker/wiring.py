@@ -9,11 +9,19 @@ from carillon.handlers import registry
 from functions.worker.parts import WorkerParts
 from functions.worker.process_host import HostSettings, LaneHost, ProcessHost
 from functions.worker.settings import WorkerSettings
-from functions.worker.targets import Targets
+from functions.worker.targets import Target, Targets
+from functions.worker.targets.aws_api import AwsApiTarget
+from functions.worker.targets.gate import Gate
 from functions.worker.targets.guarded_pool import guarded_pool_manager, parse_internal_targets
 from functions.worker.targets.handler import HandlerTarget
 from functions.worker.targets.http import HttpTarget
+from functions.worker.targets.lambda_function import LambdaTarget
+from functions.worker.targets.pausing import Pauses
+from functions.worker.targets.secrets import Secrets
+from functions.worker.targets.signatures import Signatures
+from shared.adapters.aws.api import BotoAwsApi
 from shared.adapters.aws.client import dynamodb_client, sqs_client
+from shared.adapters.dynamodb.access_store import DynamoAccessStore
 from shared.adapters.dynamodb.job_store import DynamoJobStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
 from shared.adapters.sqs.due_queue import SqsDueQueue
@@ -21,14 +29,19 @@ from shared.adapters.system import SystemClock, SystemRandomness
 from shared.config import (
     ConfigurationMissing,
     TableNames,
+    http_needs_grant,
     metrics_namespace,
+    own_resources,
     queue_urls,
     queue_variable,
+    region,
     required,
+    shard_count,
     table_variable,
 )
+from shared.domain.grants import GrantRules, OwnResources
 from shared.observability.metrics import MetricLog
-from shared.ports import Clock
+from shared.ports import AccessStore, Clock, JobStore
 from shared.schema import DEFAULT_LANE
 
 #: Modules whose import registers handlers, as a comma list.
@@ -36,7 +49,7 @@ HANDLERS_VARIABLE = "CARILLON_HANDLERS"
 #: `host:port`, as a comma list: webhooks that may be called although their address is not public.
 INTERNAL_TARGETS_VARIABLE = "CARILLON_INTERNAL_TARGETS"
 _EXAMPLES = "functions.worker.examples"
-_TABLES = ("jobs", "job_runs")
+_TABLES = ("jobs", "job_schedules", "job_runs", "access")
 
 
 def process_host_from(environment: Mapping[str, str]) -> ProcessHost:
@@ -61,12 +74,14 @@ def parts_from(environment: Mapping[str, str], *, host: str, longest_wait_second
     tables = TableNames.from_environment(environment)
     clock, randomness = SystemClock(), SystemRandomness()
     dynamodb, sqs = dynamodb_client(), sqs_client(longest_wait_seconds=longest_wait_seconds)
+    job_store = DynamoJobStore(dynamodb, tables, clock, randomness)
+    access = DynamoAccessStore(dynamodb, tables, clock, randomness)
     return WorkerParts(
         queues={lane: SqsDueQueue(sqs, url, clock, randomness) for lane, url in urls.items()},
         lanes_by_queue_name={url.rpartition("/")[2]: lane for lane, url in urls.items()},
         run_store=DynamoRunStore(dynamodb, tables, clock, randomness),
-        job_store=DynamoJobStore(dynamodb, tables, clock, randomness),
-        targets=_targets_from(environment, clock, settings),
+        job_store=job_store,
+        targets=_targets_from(environment, clock, settings=settings, job_store=job_store, access=access),
         clock=clock,
         randomness=randomness,
         settings=settings,
@@ -74,11 +89,31 @@ def parts_from(environment: Mapping[str, str], *, host: str, longest_wait_second
     )
 
 
-def _targets_from(environment: Mapping[str, str], clock: Clock, settings: WorkerSettings) -> Targets:
+def _targets_from(
+    environment: Mapping[str, str], clock: Clock, *, settings: WorkerSettings, job_store: JobStore, access: AccessStore
+) -> Targets:
     for module in filter(None, environment.get(HANDLERS_VARIABLE, _EXAMPLES).split(",")):
         import_module(module.strip())
     connections = guarded_pool_manager(
         internal=parse_internal_targets(environment.get(INTERNAL_TARGETS_VARIABLE, "")),
         connections_per_host=settings.threads,
+        clock=clock,
     )
-    return Targets({"http": HttpTarget(connections, clock), "handler": HandlerTarget(registry)})
+    rules = GrantRules(is_http_open=not http_needs_grant(environment), own=OwnResources(own_resources(environment)))
+    gate = Gate(rules, access, clock, region=region(environment))
+    api = BotoAwsApi(clock)
+    webhooks = HttpTarget(
+        connections,
+        clock,
+        gate=gate,
+        secrets=Secrets(api, clock),
+        signatures=Signatures(access, clock),
+        pauses=Pauses(job_store, clock, shard_count=shard_count(environment)),
+    )
+    by_type: dict[str, Target] = {
+        "http": webhooks,
+        "handler": HandlerTarget(registry),
+        "lambda": LambdaTarget(api),
+        "aws": AwsApiTarget(api, region=region(environment)),
+    }
+    return Targets(by_type, gate)

@@ -2,18 +2,31 @@
 
 A target calls once, within the time it is given, and answers an Outcome. A failure of what it called is an outcome, not
 an exception. Neither payload nor headers nor output reach a log.
+
+Words for what went wrong, by which retry policies choose (exceptions of handlers and functions go by their own names):
+
+    http_3xx http_4xx http_5xx   the answer of a webhook
+    timeout                      no answer in time: the run is TIMED_OUT
+    connect                      nothing was sent
+    throttled                    refused because of its rate
+    refused                      refused, certainly not done
+    outcome_unknown              sent, and perhaps done
+    not_granted, refused_address, unusable_secret, unknown_target, unknown_handler      not tried: it would be in vain
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import Any, Protocol
 
-from shared.domain.instants import Instant
-from shared.domain.keys import RunKey, job_id_of
+from shared.domain.errors import OutcomeUnknown, StoreError, StoreThrottled
+from shared.domain.grants import Roles
+from shared.domain.instants import Instant, to_rfc3339
+from shared.domain.keys import RunKey, job_id_of, owner_of
 from shared.domain.run import RunError, RunStatus
+from shared.domain.templates import Values, filled
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +38,21 @@ class Call:
     fire_at: Instant
     attempt: int
     token: int
-    #: The job's `target` object.
+    #: The job's `target` object, as it is stored: each target fills its placeholders itself.
     target: Mapping[str, Any]
+    #: With its placeholders filled.
     payload: Any
     #: What is left until the deadline when the call starts.
     timeout_ms: int
     deadline: Instant
     cancelled: Event
     report: Callable[[str], None]
+    #: The roles under which the owner was granted what the target calls.
+    roles: Roles = field(default_factory=dict)
+
+    @property
+    def owner_id(self) -> str:
+        return owner_of(self.key.job_key)
 
     @property
     def job_id(self) -> str:
@@ -41,6 +61,17 @@ class Call:
     @property
     def run_id(self) -> str:
         return self.key.run_id
+
+    @property
+    def values(self) -> Values:
+        """Of the placeholders."""
+        return {
+            "slot": to_rfc3339(self.slot),
+            "run_id": self.run_id,
+            "attempt": str(self.attempt),
+            "job_id": self.job_id,
+            "fencing_token": str(self.token),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +83,44 @@ class Outcome:
     error: RunError | None = None
     #: `done`, or `accepted` when the target answers before its work is done.
     completion: str | None = None
+    #: The target asked not to be called again sooner than this after the end of the attempt (`Retry-After`).
+    retry_after_ms: int | None = None
+    #: Of the answer, where there was one.
+    http_status: int | None = None
+    #: Another attempt would end the same way.
+    is_permanent: bool = False
 
 
 def succeeded(output: str | None = None, *, completion: str = "done") -> Outcome:
     return Outcome(RunStatus.SUCCEEDED, output=output, completion=completion)
 
 
-def failed(error_type: str, message: str, *, output: str | None = None) -> Outcome:
-    return Outcome(RunStatus.FAILED, output=output, error=RunError(error_type, message))
+def failed(
+    error_type: str,
+    message: str,
+    *,
+    output: str | None = None,
+    retry_after_ms: int | None = None,
+    is_permanent: bool = False,
+) -> Outcome:
+    return Outcome(
+        RunStatus.FAILED,
+        output=output,
+        error=RunError(error_type, message),
+        retry_after_ms=retry_after_ms,
+        is_permanent=is_permanent,
+    )
 
 
 def timed_out(message: str) -> Outcome:
     return Outcome(RunStatus.TIMED_OUT, error=RunError("timeout", message))
+
+
+def outcome_of_fault(error: StoreError) -> Outcome:
+    """Of a call of AWS that brought no answer, or a refusal."""
+    if isinstance(error, OutcomeUnknown):
+        return failed("outcome_unknown", f"{error}: perhaps it was done")
+    return failed("throttled" if isinstance(error, StoreThrottled) else "refused", str(error))
 
 
 class Target(Protocol):
@@ -74,15 +131,32 @@ class Target(Protocol):
         ...
 
 
-class Targets:
-    """The registry of target types."""
+class Admission(Protocol):
+    """Whether an owner may call what a target names: asked right before each call."""
 
-    def __init__(self, by_type: Mapping[str, Target]) -> None:
+    def admit(self, call: Call) -> Call | Outcome:
+        """The call with the roles it is made under, or how it ends without being made."""
+        ...
+
+
+class _Unasked:
+    def admit(self, call: Call) -> Call | Outcome:
+        return call
+
+
+class Targets:
+    """The registry of target types. Without an admission everything is admitted: for tests of what is around it."""
+
+    def __init__(self, by_type: Mapping[str, Target], admission: Admission | None = None) -> None:
         self._by_type = dict(by_type)
+        self._admission = admission or _Unasked()
 
     def call(self, call: Call) -> Outcome:
         kind = call.target.get("type")
         target = self._by_type.get(kind) if isinstance(kind, str) else None
         if target is None:
-            return failed("unknown_target", f"this worker knows no target of type {kind!r}")
-        return target.call(call)
+            return failed("unknown_target", f"this worker knows no target of type {kind!r}", is_permanent=True)
+        admitted = self._admission.admit(call)
+        if isinstance(admitted, Outcome):
+            return admitted
+        return target.call(replace(admitted, payload=filled(call.payload, call.values)))

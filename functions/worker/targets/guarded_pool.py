@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from functools import partial
 from http.client import RemoteDisconnected
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakSet
 
 from urllib3 import HTTPConnectionPool, HTTPResponse, HTTPSConnectionPool, PoolManager
@@ -17,6 +18,8 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 
 from functions.worker.targets.addresses import refusal_of
+from functions.worker.targets.deadline_reading import DeadlineResponse
+from shared.ports import Clock
 
 #: Hosts called at once whose connections are kept.
 _KEPT_HOSTS = 64
@@ -55,13 +58,17 @@ def parse_internal_targets(text: str) -> frozenset[HostPort]:
     return frozenset(found)
 
 
-def guarded_pool_manager(*, internal: frozenset[HostPort], connections_per_host: int) -> PoolManager:
-    """A pool manager that reaches public addresses, and `internal` as spelled there."""
-    guard = _Guard(internal)
+def guarded_pool_manager(*, internal: frozenset[HostPort], connections_per_host: int, clock: Clock) -> PoolManager:
+    """A pool manager that reaches public addresses, and `internal` as spelled there. Time-outs bound whole answers."""
+    guard = _Guard(internal, clock)
 
     class HttpConnection(HTTPConnection):
         def _new_conn(self) -> socket.socket:
             return guard.connect(self, super()._new_conn)
+
+        def request(self, *arguments: Any, **options: Any) -> None:
+            guard.prepare(self)
+            super().request(*arguments, **options)
 
         def getresponse(self) -> HTTPResponse:  # type: ignore[override] # (urllib3 overrides it so)
             return guard.answer(self, super().getresponse)
@@ -69,6 +76,10 @@ def guarded_pool_manager(*, internal: frozenset[HostPort], connections_per_host:
     class HttpsConnection(HTTPSConnection):
         def _new_conn(self) -> socket.socket:
             return guard.connect(self, super()._new_conn)
+
+        def request(self, *arguments: Any, **options: Any) -> None:
+            guard.prepare(self)
+            super().request(*arguments, **options)
 
         def getresponse(self) -> HTTPResponse:  # type: ignore[override] # (urllib3 overrides it so)
             return guard.answer(self, super().getresponse)
@@ -87,8 +98,9 @@ def guarded_pool_manager(*, internal: frozenset[HostPort], connections_per_host:
 class _Guard:
     """What both kinds of connection do around urllib3's own connecting and answering."""
 
-    def __init__(self, internal: frozenset[HostPort]) -> None:
+    def __init__(self, internal: frozenset[HostPort], clock: Clock) -> None:
         self._internal = internal
+        self._clock = clock
         self._reused: WeakSet[HTTPConnection] = WeakSet()
 
     def connect(self, connection: HTTPConnection, connect: Callable[[], socket.socket]) -> socket.socket:
@@ -108,7 +120,15 @@ class _Guard:
             # TLS verifies the name, and the Host header says it.
             connection._dns_host = name  # noqa: SLF001
 
+    def prepare(self, connection: HTTPConnection) -> None:
+        """A kept connection has the time-out of its last read, of which next to nothing may be left."""
+        if connection.sock is not None:
+            connection.sock.settimeout(connection.timeout)
+
     def answer(self, connection: HTTPConnection, answer: Callable[[], HTTPResponse]) -> HTTPResponse:
+        if connection.timeout is not None:
+            until = self._clock.monotonic() + connection.timeout
+            connection.response_class = partial(DeadlineResponse, until=until, clock=self._clock)  # type: ignore[assignment]
         try:
             response = answer()
         except (RemoteDisconnected, ConnectionResetError, BrokenPipeError) as error:

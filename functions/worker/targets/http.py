@@ -1,102 +1,210 @@
-"""A webhook: the payload as JSON, to a public address, with the headers of Standard Webhooks.
+"""A webhook: the payload as JSON, to a public address, signed and with the headers of Standard Webhooks.
 
-Redirects are not followed, and nothing is repeated, except that a kept connection which the other side had closed is
-replaced once.
+Nothing is repeated, except that a kept connection which the other side had closed is replaced once. Redirects are
+followed only as often as the job says, and each is judged like the first address.
 """
 
 from __future__ import annotations
 
-import json
 from http import HTTPStatus
 
 from urllib3 import BaseHTTPResponse, HTTPHeaderDict, PoolManager, Timeout
-from urllib3.exceptions import HTTPError, ProtocolError, ReadTimeoutError
-from urllib3.util import parse_url
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    HTTPError,
+    NameResolutionError,
+    NewConnectionError,
+    ProtocolError,
+    ReadTimeoutError,
+    SSLError,
+)
 
 import carillon
-from functions.worker.targets import Call, Outcome, failed, succeeded, timed_out
+from functions.worker.targets import Call, Outcome, failed, timed_out
+from functions.worker.targets.gate import Gate
 from functions.worker.targets.guarded_pool import RefusedAddress, StaleConnection
+from functions.worker.targets.http_answer import outcome_of
+from functions.worker.targets.http_request import REDIRECTS, WebhookRequest, first_request, own_headers, redirected
+from functions.worker.targets.lambda_function import role_of
+from functions.worker.targets.pausing import Pauses
+from functions.worker.targets.secrets import SecretRef, Secrets
+from functions.worker.targets.signatures import Signatures
+from shared.domain.durations import parse_duration
+from shared.domain.errors import StoreError
+from shared.domain.grants import SECRET
 from shared.domain.instants import SECOND, to_rfc3339
-from shared.domain.limits import MAX_OUTPUT_BYTES
+from shared.domain.targets.auth import UnusableSecret, header_of
+from shared.domain.targets.http import DEFAULT_CONNECT_TIMEOUT
+from shared.domain.targets.successes import DEFAULT_SUCCESS
+from shared.domain.targets.urls import host_of
 from shared.ports import Clock
 
-CONNECT_TIMEOUT_SECONDS = 5.0
-_WITHOUT_BODY = frozenset({"GET", "HEAD"})
+#: By these a receiver says that it does not know the secret.
+_REFUSES_SECRET = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
+_NEVER_SENT = (NewConnectionError, ConnectTimeoutError, NameResolutionError, SSLError)
+
+
+class _NotSent(Exception):
+    """Something stands against sending, or against following a redirect."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self.outcome = outcome
+        super().__init__()
 
 
 class HttpTarget:
-    def __init__(self, connections: PoolManager, clock: Clock) -> None:
+    def __init__(
+        self,
+        connections: PoolManager,
+        clock: Clock,
+        *,
+        gate: Gate,
+        secrets: Secrets,
+        signatures: Signatures,
+        pauses: Pauses,
+    ) -> None:
         self._connections = connections
         self._clock = clock
+        self._gate = gate
+        self._secrets = secrets
+        self._signatures = signatures
+        self._pauses = pauses
 
     def call(self, call: Call) -> Outcome:
-        host = parse_url(call.target["url"]).host
+        host = host_of(call.target["url"])
         try:
-            return _outcome_of(self._send(call), host)
+            return self._call(call)
+        except _NotSent as reason:
+            return reason.outcome
         except RefusedAddress as refused:
-            return failed("refused_address", str(refused))
+            return failed("refused_address", str(refused), is_permanent=True)
         except ReadTimeoutError:
             return timed_out(f"{host} did not answer within {call.timeout_ms} ms")
         except HTTPError as error:
             # Its text may quote the URL, whose query may be a secret.
-            return failed("connect", f"{host}: {type(error).__name__}{_cause_of(error)}")
+            what = f"{host}: {type(error).__name__}{_cause_of(error)}"
+            return failed("connect", what) if isinstance(error, _NEVER_SENT) else failed("outcome_unknown", what)
 
-    def _send(self, call: Call) -> BaseHTTPResponse:
+    def _call(self, call: Call) -> Outcome:
+        until = self._clock.monotonic() + call.timeout_ms / SECOND
+        request = first_request(call)
+        secret = self._secret_header(call)
+        left = call.target.get("max_redirects", 0)
+        while True:
+            response = self._send(call, request, secret, until)
+            if response.status not in REDIRECTS or not left:
+                return self._outcome_of(call, request, response)
+            left -= 1
+            request = self._redirected(call, request, response)
+
+    def _redirected(self, call: Call, request: WebhookRequest, response: BaseHTTPResponse) -> WebhookRequest:
+        """Raises _NotSent; its address is judged when it is connected to."""
+        response.close()
+        following = redirected(request, response.status, response.headers.get("Location"))
+        if isinstance(following, str):
+            message = f"{host_of(request.url)} answered {response.status}: {following}"
+            raise _NotSent(failed("http_3xx", message, is_permanent=True))
         try:
-            return self._send_once(call)
+            refusal = self._gate.refusal_of_host(call, host_of(following.url))
+        except StoreError as error:
+            raise _NotSent(failed("refused", f"the owner's grants could not be read: {error}")) from error
+        if refusal is not None:
+            raise _NotSent(failed("not_granted", refusal, is_permanent=True))
+        return following
+
+    def _outcome_of(self, call: Call, request: WebhookRequest, response: BaseHTTPResponse) -> Outcome:
+        host = host_of(request.url)
+        success = call.target.get("success", DEFAULT_SUCCESS)
+        outcome = outcome_of(response, host, success=success, now=self._clock.now())
+        if outcome.error is None:
+            return outcome
+        if response.status in _REFUSES_SECRET and call.target.get("auth") is not None:
+            self._secrets.forget(_secret_of(call))
+        message = outcome.error.message
+        if response.status == HTTPStatus.GONE:
+            reason = f"{host} answered 410: it wants no more calls"
+            is_paused = self._pauses.pause(call.key.job_key, call.target, reason=reason)
+            message += "; the job is paused" if is_paused else "; the job could not be paused"
+        elif response.status in REDIRECTS:
+            limit = call.target.get("max_redirects", 0)
+            message += f"; more redirects than {limit} are not followed" if limit else "; redirects are not followed"
+        return failed(
+            outcome.error.type,
+            message,
+            output=outcome.output,
+            retry_after_ms=outcome.retry_after_ms,
+            is_permanent=outcome.is_permanent,
+        )
+
+    def _send(
+        self, call: Call, request: WebhookRequest, secret: tuple[str, str] | None, until: float
+    ) -> BaseHTTPResponse:
+        headers = self._headers(call, request, secret)
+        try:
+            return self._send_once(call, request, headers, until)
         except ProtocolError as error:
             if isinstance(error.args[-1], StaleConnection):
-                return self._send_once(call)
+                return self._send_once(call, request, headers, until)
             raise
 
-    def _send_once(self, call: Call) -> BaseHTTPResponse:
-        method = call.target.get("method", "POST")
-        total = call.timeout_ms / SECOND
+    def _send_once(
+        self, call: Call, request: WebhookRequest, headers: HTTPHeaderDict, until: float
+    ) -> BaseHTTPResponse:
+        total = until - self._clock.monotonic()
+        if total <= 0:
+            raise _NotSent(timed_out(f"{host_of(request.url)} was not reached within {call.timeout_ms} ms"))
+        connect = parse_duration(call.target.get("connect_timeout", DEFAULT_CONNECT_TIMEOUT)) / SECOND
         return self._connections.request(
-            method,
-            call.target["url"],
-            body=None if method in _WITHOUT_BODY else json.dumps(call.payload, separators=(",", ":")).encode(),
-            headers=self._headers(call),
-            timeout=Timeout(total=total, connect=min(CONNECT_TIMEOUT_SECONDS, total)),
+            request.method,
+            request.url,
+            body=None if request.body is None else request.body.encode(),
+            headers=headers,
+            timeout=Timeout(total=total, connect=min(connect, total)),
             redirect=False,
             retries=False,
             preload_content=False,
             decode_content=False,
         )
 
-    def _headers(self, call: Call) -> HTTPHeaderDict:
-        headers = HTTPHeaderDict({"Content-Type": "application/json", "User-Agent": f"Carillon/{carillon.__version__}"})
-        for name, value in call.target.get("headers", {}).items():
+    def _headers(self, call: Call, request: WebhookRequest, secret: tuple[str, str] | None) -> HTTPHeaderDict:
+        headers = HTTPHeaderDict({"User-Agent": f"Carillon/{carillon.__version__}"})
+        if request.body is not None:
+            headers["Content-Type"] = request.content_type
+        for name, value in own_headers(call).items():
             headers[name] = value
-        headers["webhook-id"] = f"{call.job_id}_{call.run_id}"
-        headers["webhook-timestamp"] = str(self._clock.now() // SECOND)
+        if secret is not None and request.is_at_origin:
+            headers[secret[0]] = secret[1]
+        webhook_id, now = f"{call.job_id}_{call.run_id}", self._clock.now()
+        headers["webhook-id"] = webhook_id
+        headers["webhook-timestamp"] = str(now // SECOND)
         headers["Carillon-Attempt"] = str(call.attempt)
         headers["Carillon-Slot"] = to_rfc3339(call.slot)
         headers["Carillon-Fencing-Token"] = str(call.token)
+        try:
+            signature = self._signatures.of(call.owner_id, webhook_id, now, request.body or "")
+        except StoreError as error:
+            raise _NotSent(failed("refused", f"the owner's signing keys could not be read: {error}")) from error
+        if signature is not None:
+            headers["webhook-signature"] = signature
         return headers
 
+    def _secret_header(self, call: Call) -> tuple[str, str] | None:
+        """Raises _NotSent."""
+        auth = call.target.get("auth")
+        if auth is None:
+            return None
+        ref = _secret_of(call)
+        try:
+            return header_of(auth, self._secrets.text_of(ref))
+        except StoreError as error:
+            raise _NotSent(failed("refused", f"the secret could not be read: {error}")) from error
+        except UnusableSecret as error:
+            self._secrets.forget(ref)
+            raise _NotSent(failed("unusable_secret", str(error), is_permanent=True)) from error
 
-def _outcome_of(response: BaseHTTPResponse, host: str | None) -> Outcome:
-    body = _start_of_body(response)
-    status = response.status
-    if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
-        return succeeded(body)
-    hint = "; redirects are not followed" if status // 100 == 3 else ""  # noqa: PLR2004 (3xx)
-    return failed(f"http_{status // 100}xx", f"{host} answered {status}{hint}", output=body)
 
-
-def _start_of_body(response: BaseHTTPResponse) -> str | None:
-    """What a run stores of the answer. The status has been given by then: a body that breaks off changes nothing."""
-    try:
-        body = response.read(MAX_OUTPUT_BYTES + 1)
-    except HTTPError:
-        body = b""
-    if len(body) > MAX_OUTPUT_BYTES:
-        # Reading on only to keep the connection would let a receiver send without end.
-        response.close()
-    else:
-        response.release_conn()
-    return body.decode(errors="replace") or None
+def _secret_of(call: Call) -> SecretRef:
+    return SecretRef(call.target["auth"]["secret_ref"], role_of(call, SECRET))
 
 
 def _cause_of(error: HTTPError) -> str:

@@ -22,6 +22,7 @@ from shared.domain.sharding import owner_slice
 KEY = "job_key"
 OWNER_SLICE = "owner_slice"
 CREATED_AT = "created_at"
+GENERATION = "generation"
 #: DynamoDB expires by seconds; the exact instant stands beside it.
 TTL = "expires_at"
 
@@ -55,7 +56,7 @@ EXPIRES_AT = whole_column("expires_at_ms", field="expires_at")
 COLUMNS = (
     document_column("schedule", encode, decode),
     document_column("target"),
-    whole_column("generation"),
+    whole_column(GENERATION),
     whole_column("from_at"),
     whole_column(CREATED_AT),
     whole_column("updated_at"),
@@ -63,6 +64,7 @@ COLUMNS = (
     text_column("updated_by"),
     whole_column("revision"),
     STATE,
+    text_column("state_reason"),
     text_column("name", absent=""),
     text_column("group", absent=""),
     document_column("tags", dict, absent={}),

@@ -14,44 +14,19 @@ from typing import Any
 import pytest
 
 import carillon
-from functions.worker.targets import Call, Outcome
-from functions.worker.targets.guarded_pool import HostPort, guarded_pool_manager, parse_internal_targets
-from functions.worker.targets.http import HttpTarget
+from functions.worker.targets.guarded_pool import HostPort, parse_internal_targets
 from shared.adapters.memory import ManualClock
-from shared.domain.instants import Instant
-from shared.domain.keys import RunKey
 from shared.domain.limits import MAX_OUTPUT_BYTES
 from shared.domain.run import RunStatus
 from tests.unit.worker.certificates import write_self_signed
 from tests.unit.worker.receiver import Receiver, receiving
+from tests.unit.worker.webhooks import send, target_for, target_reaching
 
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
     with receiving() as found:
         yield found
-
-
-def send(target: HttpTarget, url: str, *, timeout_ms: int = 5_000, payload: Any = None, **parameters: Any) -> Outcome:
-    call = Call(
-        key=RunKey("owner/nightly", "20261127T013000000Z"),
-        slot=Instant(1_795_743_000_000),
-        fire_at=Instant(1_795_743_000_000),
-        attempt=2,
-        token=3,
-        target={"type": "http", "url": url, "method": "POST", "headers": {}} | parameters,
-        payload=payload,
-        timeout_ms=timeout_ms,
-        deadline=Instant(1_795_743_005_000),
-        cancelled=Event(),
-        report=lambda _: None,
-    )
-    return target.call(call)
-
-
-def target_for(*internal: Receiver) -> HttpTarget:
-    allowed = frozenset(HostPort("127.0.0.1", receiver.port) for receiver in internal)
-    return HttpTarget(guarded_pool_manager(internal=allowed, connections_per_host=4), ManualClock())
 
 
 def test_the_payload_is_posted_with_the_headers_of_the_api(receiver: Receiver) -> None:
@@ -145,10 +120,7 @@ def test_nobody_listening_fails_to_connect_and_quotes_no_secret(receiver: Receiv
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
-        target = HttpTarget(
-            guarded_pool_manager(internal=frozenset({HostPort("127.0.0.1", port)}), connections_per_host=1),
-            ManualClock(),
-        )
+        target = target_reaching(HostPort("127.0.0.1", port))
 
         outcome = send(target, f"http://127.0.0.1:{port}/hook?key=s3cret")
 
@@ -277,8 +249,7 @@ def test_the_host_keeps_its_name_though_an_address_is_connected_to(
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resolve(monkeypatch, "hooks.internal", "127.0.0.1")
-    internal = frozenset({HostPort("hooks.internal", receiver.port)})
-    target = HttpTarget(guarded_pool_manager(internal=internal, connections_per_host=1), ManualClock())
+    target = target_reaching(HostPort("hooks.internal", receiver.port))
     receiver.hangs_up = True
 
     outcomes = [send(target, f"http://hooks.internal:{receiver.port}/hook") for _ in range(3)]
@@ -303,8 +274,7 @@ def test_tls_asks_for_the_name_and_trusts_no_stranger(tmp_path: Path, monkeypatc
 
         thread = Thread(target=shake_hands, daemon=True)
         thread.start()
-        internal = frozenset({HostPort("hooks.internal", port)})
-        target = HttpTarget(guarded_pool_manager(internal=internal, connections_per_host=1), ManualClock())
+        target = target_reaching(HostPort("hooks.internal", port))
 
         outcome = send(target, f"https://hooks.internal:{port}/hook")
         thread.join(timeout=10)

@@ -11,7 +11,9 @@ from shared.domain.instants import DAY, SECOND
 
 ENVIRONMENT = {
     "CARILLON_JOBS_TABLE": "jobs-1",
+    "CARILLON_JOB_SCHEDULES_TABLE": "schedules-1",
     "CARILLON_JOB_RUNS_TABLE": "runs-1",
+    "CARILLON_ACCESS_TABLE": "access-1",
     "CARILLON_DEFAULT_QUEUE_URL": "http://127.0.0.1:4566/000000000000/lane-default-1A2B",
 }
 
@@ -85,6 +87,7 @@ def test_a_worker_is_made_from_its_environment() -> None:
     [
         ("CARILLON_HANDLERS", "no_such_module_of_handlers", ImportError),
         ("CARILLON_INTERNAL_TARGETS", "127.0.0.1", ValueError),
+        ("CARILLON_HTTP_GRANTS", "sometimes", ValueError),
     ],
 )
 def test_a_worker_that_was_told_nonsense_does_not_start(name: str, value: str, error: type[Exception]) -> None:

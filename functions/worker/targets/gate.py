@@ -1,0 +1,43 @@
+"""The grants of owners, asked before each call: a grant that is taken back ends what it allowed within seconds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from functions.worker.targets import Call, Outcome, failed
+from functions.worker.targets.remembered import Remembered
+from shared.domain.errors import StoreError
+from shared.domain.grants import HTTP, GrantRules, NotGranted, Use
+from shared.domain.targets import uses_of
+from shared.ports import AccessStore, Clock
+
+REMEMBERED_SECONDS = 30.0
+
+
+class Gate:
+    """Reads grants only for what needs one."""
+
+    def __init__(self, rules: GrantRules, access: AccessStore, clock: Clock, *, region: str) -> None:
+        self._rules = rules
+        self._region = region
+        self._grants = Remembered(access.grants, clock, seconds=REMEMBERED_SECONDS)
+
+    def admit(self, call: Call) -> Call | Outcome:
+        uses = uses_of(call.target, region=self._region)
+        if not any(map(self._rules.needs_grant, uses)):
+            return call
+        try:
+            judged = self._rules.judge(uses, self._grants(call.owner_id))
+        except StoreError as error:
+            return failed("refused", f"the owner's grants could not be read: {error}")
+        if isinstance(judged, NotGranted):
+            return failed("not_granted", judged.detail, is_permanent=True)
+        return replace(call, roles=judged)
+
+    def refusal_of_host(self, call: Call, host: str) -> str | None:
+        """Why a redirect to this host is not followed, or None. Raises StoreError."""
+        use = Use(HTTP, host)
+        if not self._rules.needs_grant(use):
+            return None
+        judged = self._rules.judge([use], self._grants(call.owner_id))
+        return judged.detail if isinstance(judged, NotGranted) else None
