@@ -6,8 +6,9 @@ from carillon import Context, handler
 def resize(context: Context, payload: dict[str, str]) -> str: ...
 """
 
+from carillon.fencing import Fence
 from carillon.handlers import Context, handler
 
 __version__ = "0.1.0"
 
-__all__ = ["Context", "__version__", "handler"]
+__all__ = ["Context", "Fence", "__version__", "handler"]

@@ -2,7 +2,7 @@
 
 A function receives its context and the job's payload. What it returns is stored as the run's output, the first 4 KB of
 it; what it raises fails the run. It may run more than once for one slot: whatever it writes elsewhere should carry
-`context.token`, of which the highest is the only valid one.
+`context.token`, of which the highest is the only valid one (`carillon.fencing` has the writes ready).
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Event
 from typing import Any, TypeVar
+
+from carillon.fencing import Fence, run_headers
 
 
 def _unheard(_: str) -> None:
@@ -37,6 +39,17 @@ class Context:
     #: A handler that runs for long waits on it, or looks at it between two steps, and returns when it is set.
     cancelled: Event = field(default_factory=Event)
     report: Callable[[str], None] = _unheard
+
+    @property
+    def fence(self) -> Fence:
+        """For writes to DynamoDB that only the newest try of this run may make."""
+        return Fence(self.run_id, self.token)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """For HTTP calls of the handler: the same as Carillon's own webhooks carry."""
+        slot = self.slot.strftime("%Y-%m-%dT%H:%M:%S.") + f"{self.slot.microsecond // 1000:03d}Z"
+        return run_headers(slot=slot, attempt=self.attempt, token=self.token)
 
     def progress(self, text: str) -> None:
         """Show `text` as the run's progress. It becomes visible with the next heartbeat, within some seconds."""

@@ -20,6 +20,7 @@ from urllib3.exceptions import (
 )
 
 import carillon
+from carillon.fencing import run_headers
 from functions.worker.targets import Call, Outcome, failed, timed_out
 from functions.worker.targets.gate import Gate
 from functions.worker.targets.guarded_pool import RefusedAddress, StaleConnection
@@ -177,9 +178,8 @@ class HttpTarget:
         webhook_id, now = f"{call.job_id}_{call.run_id}", self._clock.now()
         headers["webhook-id"] = webhook_id
         headers["webhook-timestamp"] = str(now // SECOND)
-        headers["Carillon-Attempt"] = str(call.attempt)
-        headers["Carillon-Slot"] = to_rfc3339(call.slot)
-        headers["Carillon-Fencing-Token"] = str(call.token)
+        for name, value in run_headers(slot=to_rfc3339(call.slot), attempt=call.attempt, token=call.token).items():
+            headers[name] = value
         try:
             signature = self._signatures.of(call.owner_id, webhook_id, now, request.body or "")
         except StoreError as error:
