@@ -97,7 +97,7 @@ class Auditor:
         return looks
 
     def next_entries(self, shards: Mapping[int, Shard], now: Instant) -> list[Recall]:
-        """What the next entries of the round recall; a new round starts when the last one is through, once at a time."""
+        """What the next entries of the round recall; after the last one a new round starts, once time went on."""
         if self._round is None or not (self._round.entry_ids or self._round.shards):
             if self._round is not None and self._round.began_at >= now:
                 return []

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from threading import RLock
 
 from functions.scheduler.audit import Auditor, Look
@@ -34,6 +35,8 @@ _log = logger_for("scheduler")
 
 #: How many timers one tick takes from a shard's wheel, so that no step takes long.
 TICK_LIMIT = 1_000
+#: How many entries of a shard one turn moves, each by a call of its own, so that the other steps get theirs.
+MOVES_AT_ONCE = 50
 
 
 @dataclass(slots=True)
@@ -335,7 +338,7 @@ class Node:
         """
         for shard in list(self.shards.values()):
             with self._lock:
-                doomed, moving = list(shard.to_delete), dict(shard.to_move)
+                doomed, moving = list(shard.to_delete), dict(islice(shard.to_move.items(), MOVES_AT_ONCE))
                 exhausted = list(shard.exhausted)
             for entry in exhausted:
                 job = self.ports.jobs.get(entry.job_key)
