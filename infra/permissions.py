@@ -30,7 +30,7 @@ API_TABLES = _dynamodb(
 
 SCHEDULER_TABLES = _dynamodb(
     # A job ends here when its last slot was skipped.
-    jobs="GetItem UpdateItem",
+    jobs="BatchGetItem GetItem PartiQLUpdate",
     job_schedules="BatchWriteItem PartiQLUpdate Query UpdateItem",
     # Slots that never start: skipped, or refused by the queue for the sender's fault. The audit reads.
     job_runs="BatchGetItem PartiQLInsert",
@@ -38,7 +38,7 @@ SCHEDULER_TABLES = _dynamodb(
 )
 
 WORKER_TABLES = _dynamodb(
-    jobs="BatchGetItem GetItem UpdateItem",
+    jobs="BatchGetItem GetItem PartiQLUpdate UpdateItem",
     # Single-fire entries of long waits between attempts, orphans (entries whose job is gone), and the entries of a job
     # that its receiver paused.
     job_schedules="BatchWriteItem DeleteItem PutItem",

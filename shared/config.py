@@ -32,6 +32,11 @@ def queue_variable(lane: str) -> str:
     return f"CARILLON_{lane.upper()}_QUEUE_URL"
 
 
+def dead_letter_variable(lane: str) -> str:
+    """`CARILLON_DEFAULT_DEAD_LETTER_QUEUE_URL`, which carries the URL of the dead letters of lane `default`."""
+    return f"CARILLON_{lane.upper()}_DEAD_LETTER_QUEUE_URL"
+
+
 @dataclass(frozen=True, slots=True)
 class TableNames:
     """Physical table names; a deployable that has no right to a table is not told its name."""
@@ -50,6 +55,11 @@ class TableNames:
 def queue_urls(environment: Mapping[str, str]) -> dict[str, str]:
     """The URL of every lane this process is told of."""
     return {lane: url for lane in LANES if (url := environment.get(queue_variable(lane)))}
+
+
+def dead_letter_urls(environment: Mapping[str, str]) -> dict[str, str]:
+    """The URL of the dead letters of every lane this process is told of."""
+    return {lane: url for lane in LANES if (url := environment.get(dead_letter_variable(lane)))}
 
 
 def required(environment: Mapping[str, str], variable: str) -> str:

@@ -29,7 +29,7 @@ from shared.domain.instants import Instant
 from shared.domain.keys import EntryKey
 from shared.domain.run import Run
 from shared.observability.logs import logger_for
-from shared.ports import SendReport
+from shared.ports import Completion, SendReport
 
 _log = logger_for("scheduler")
 
@@ -344,7 +344,7 @@ class Node:
                 job = self.ports.jobs.get(entry.job_key)
                 if job is not None and job.generation == entry.generation:
                     expires_at = Instant(self.ports.clock.now() + job.keep_after_completion_ms)
-                    self.ports.jobs.complete(entry.job_key, entry.generation, expires_at=expires_at)
+                    self.ports.jobs.complete([Completion(entry.job_key, entry.generation, expires_at)])
             self.ports.entries.delete([EntryKey(shard.number, entry_id) for entry_id in doomed])
             for entry_id, next_at in moving.items():
                 self.ports.entries.move(EntryKey(shard.number, entry_id), next_at)

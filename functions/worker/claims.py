@@ -112,6 +112,7 @@ class Claims:
                 generation=run.generation,
                 now=self._clock.now(),
                 clock_bound_ms=self._settings.clock_bound_ms,
+                early_ms=self._settings.early_ms,
             )
             match decision:
                 case Mine(run=stored):
@@ -121,7 +122,8 @@ class Claims:
                     claimed.duplicates.append((claim.delivery, ended))
                     return
                 case HideUntil(instant=instant):
-                    self._hide_until(instant, claim.delivery, row)
+                    seconds = hidden_seconds_until(instant, now=self._clock.now())
+                    self._messages.hide(claim.delivery, seconds=seconds)
                     return
                 case TakeOver():
                     run = self._successor(run, row, decision)
@@ -130,15 +132,27 @@ class Claims:
 
     def _successor(self, run: Run, seen: Run, decision: TakeOver) -> Run:
         now = self._clock.now()
-        return replace(
+        claimed = replace(
             run,
             token=decision.token,
             attempt=decision.attempt,
             payload_json=seen.payload_json,
-            attempts=(lost_attempt(seen),) if seen.status is RunStatus.RUNNING else (),
+            attempts_before=seen.attempts_before,
+            tried_since=seen.tried_since,
+            cancel_requested_at=seen.cancel_requested_at,
             claimed_at=now,
             lease_until=Instant(now + self._settings.lease_ms),
         )
+        if seen.status is RunStatus.RUNNING:
+            return replace(
+                claimed,
+                attempts=(lost_attempt(seen),),
+                tried_since=seen.tried_since or seen.started_at or seen.claimed_at,
+            )
+        if seen.status is RunStatus.WAITING:
+            # Held until then, and late only from then on.
+            return replace(claimed, fire_at=Instant(max(run.fire_at, seen.lease_until)))
+        return claimed
 
     def _take_over(self, run: Run, seen: Run) -> Run | None:
         row = _answer_of(lambda: self._run_store.take_over(run, seen=seen))
@@ -148,14 +162,6 @@ class Claims:
                 extra={"action": "run.take_over", "run": run.key, "token": run.token, "from": seen.worker_id},
             )
         return row
-
-    def _hide_until(self, instant: Instant, delivery: Delivery, row: Run) -> None:
-        now = self._clock.now()
-        if row.status is RunStatus.RUNNING:
-            # Every look is a receive, and the queue counts them: a run whose worker fell silent must not be looked at
-            # each second until it may be taken over, or its message ends among the dead letters before.
-            instant = Instant(max(instant, now + self._settings.lease_ms // 3))
-        self._messages.hide(delivery, seconds=hidden_seconds_until(instant, now=now))
 
     def _live(self, claim: _Claim, run: Run) -> LiveRun:
         # The lease counts from when it was written down, on this host's clock and before the write.

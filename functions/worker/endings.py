@@ -10,6 +10,7 @@ from functions.worker.targets import Outcome
 from shared.domain.instants import Instant
 from shared.domain.job import Job, JobState, is_last_slot
 from shared.domain.limits import MAX_ERROR_LENGTH, MAX_OUTPUT_BYTES
+from shared.domain.retry import Exhausted, Failure, decide
 from shared.domain.run import Attempt, Finish, Run, RunError, RunKind, RunStatus
 
 #: Attempts share one row, so each keeps less of its error than the run itself.
@@ -17,8 +18,11 @@ _ATTEMPT_ERROR_LENGTH = 512
 _ERROR_TYPE_LENGTH = 128
 
 
-def finish_after(live: LiveRun, outcome: Outcome, *, now: Instant, retention_ms: int) -> Finish:
-    """The end of a run that started. It never ends before its start, whatever the clock did."""
+def finish_after(live: LiveRun, outcome: Outcome, *, now: Instant, retention_ms: int, dice: float) -> Finish:
+    """The end of an attempt that started: of its run, unless the job's retry policy has it wait for another.
+
+    It never ends before its start, whatever the clock did.
+    """
     run = live.run
     ended_at = Instant(max(now, live.started_at if live.started_at is not None else now))
     error = None if outcome.error is None else _shortened(outcome.error, MAX_ERROR_LENGTH)
@@ -29,7 +33,7 @@ def finish_after(live: LiveRun, outcome: Outcome, *, now: Instant, retention_ms:
         worker_id=run.worker_id,
         error=None if error is None else _shortened(error, _ATTEMPT_ERROR_LENGTH),
     )
-    return Finish(
+    finish = Finish(
         key=run.key,
         token=run.token,
         status=outcome.status,
@@ -40,6 +44,49 @@ def finish_after(live: LiveRun, outcome: Outcome, *, now: Instant, retention_ms:
         error=error,
         attempts=(attempt,),
         expires_at=Instant(ended_at + retention_ms),
+    )
+    if live.job is None or outcome.status is RunStatus.SUCCEEDED:
+        return finish
+    began_at = run.tried_since or live.started_at or ended_at
+    decision = decide(
+        live.job.retry,
+        _failure_of(outcome),
+        attempt=run.attempt - run.attempts_before,
+        began_at=began_at,
+        now=ended_at,
+        dice=dice,
+    )
+    if isinstance(decision, Exhausted):
+        return finish
+    return replace(
+        finish,
+        status=RunStatus.WAITING,
+        lease_until=decision.instant,
+        attempt=run.attempt + 1,
+        tried_since=began_at,
+    )
+
+
+def _failure_of(outcome: Outcome) -> Failure:
+    return Failure(
+        status=outcome.status,
+        error_type="" if outcome.error is None else outcome.error.type,
+        http_status=outcome.http_status,
+        retry_after_ms=outcome.retry_after_ms,
+        is_permanent=outcome.is_permanent,
+    )
+
+
+def finish_of_lost(run: Run, *, now: Instant, retention_ms: int) -> Finish:
+    """The end of a run whose workers died one after the other, before this one starts it as well."""
+    made = run.attempt - 1
+    return Finish(
+        key=run.key,
+        token=run.token,
+        status=RunStatus.FAILED,
+        ended_at=now,
+        error=RunError("lost", f"the worker fell silent in each of the last attempts, of {made} in all"),
+        expires_at=Instant(now + retention_ms),
     )
 
 
@@ -71,10 +118,15 @@ def completes(job: Job | None, run: Run, status: RunStatus) -> bool:
     return (
         job is not None
         and job.state is JobState.ACTIVE
-        and status.is_final
+        and (status.is_final or status is RunStatus.CANCELLED)
         and run.kind in {RunKind.SCHEDULED, RunKind.CATCH_UP}
         and is_last_slot(job.schedule, run.slot)
     )
+
+
+def is_given_up(status: RunStatus | None) -> bool:
+    """The run failed for good."""
+    return status in {RunStatus.FAILED, RunStatus.TIMED_OUT}
 
 
 def _shortened(error: RunError, limit: int) -> RunError:

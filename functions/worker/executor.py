@@ -8,22 +8,27 @@ from math import inf
 from threading import Lock
 
 from functions.worker.admission import admit
+from functions.worker.bookkeeping import Bookkeeper
 from functions.worker.claims import Claims
-from functions.worker.endings import completes, finish_after, finish_without_start
+from functions.worker.endings import finish_after, finish_of_lost, finish_without_start
 from functions.worker.live_run import LiveRun
 from functions.worker.live_runs import LiveRuns
 from functions.worker.messages import Acknowledge, Messages
 from functions.worker.meter import Meter
 from functions.worker.settings import WorkerSettings
 from functions.worker.targets import Call, Outcome, Targets, failed, timed_out
+from shared.domain.entry import entry_id_at
 from shared.domain.errors import StoreError
 from shared.domain.instants import SECOND, Instant
 from shared.domain.job import Job, may_run
-from shared.domain.run import Finish, Run, RunStatus
+from shared.domain.keys import EntryKey
+from shared.domain.retry import may_claim_again
+from shared.domain.run import Finish, RunStatus
 from shared.observability.logs import logger_for
 from shared.observability.metrics import Values
-from shared.ports import Clock, Delivery, DueQueue, JobStore, Randomness, RunStore
+from shared.ports import Clock, DeadLetterQueue, Delivery, DueQueue, EntryStore, JobStore, Randomness, RunStore
 from shared.ports.run_store import Heartbeat, HeartbeatAnswer
+from shared.schema import DEFAULT_LANE
 
 _logger = logger_for("worker")
 
@@ -57,10 +62,15 @@ class Executor:
         randomness: Randomness,
         settings: WorkerSettings,
         worker_id: str,
+        lane: str = DEFAULT_LANE,
+        entry_store: EntryStore | None = None,
+        dead_letters: DeadLetterQueue | None = None,
         acknowledge: Acknowledge | None = None,
         ends_until: float | None = None,
     ) -> None:
         self._run_store = run_store
+        self._entry_store = entry_store
+        self._randomness = randomness
         self._job_store = job_store
         self._targets = targets
         self._clock = clock
@@ -70,6 +80,7 @@ class Executor:
         self._claims = Claims(
             run_store, self._messages, clock=clock, randomness=randomness, settings=settings, worker_id=worker_id
         )
+        self._bookkeeper = Bookkeeper(run_store, job_store, self._messages, dead_letters, clock, settings, lane)
         self._finish_limit = FINISH_BATCH
         self.runs = LiveRuns()
         #: What was seen since the start, by name; for tests and logs.
@@ -102,7 +113,7 @@ class Executor:
             self._read(claimed.runs)
         finally:
             if claimed.duplicates:
-                self._drop(claimed.duplicates)
+                self._bookkeeper.drop(claimed.duplicates)
         return claimed.runs
 
     def read_once(self) -> None:
@@ -136,29 +147,48 @@ class Executor:
 
     def _admit_or_end(self, live: LiveRun, job: Job | None) -> None:
         try:
-            reason = may_run(job, live.run.slot, is_single_fire=live.dispatch.is_single)
+            reason = self._why_not(live, job)
         except Exception as error:
             # A job that this worker cannot make sense of fails alone, and not with its batch.
             _logger.exception("a job could not be judged", extra={"action": "run.read", "run": live.run.key})
             self.end(live, failed("unreadable_job", f"this worker cannot judge the job's schedule: {error}"))
             return
-        if reason is None:
-            live.job = job
+        live.job = job
+        if reason is not None:
+            self._end_unstarted(live, reason)
+        elif job is not None and not may_claim_again(job.retry, live.run.attempt - live.run.attempts_before):
+            self._count("lost")
+            self.runs.end(
+                live,
+                finish_of_lost(live.run, now=self._clock.now(), retention_ms=self._settings.run_retention_ms),
+            )
+        else:
             self.runs.hold(live, until=live.run.fire_at)
-            return
-        self._count(reason)
-        finish = finish_without_start(
-            live.run, reason, now=self._clock.now(), retention_ms=self._settings.run_retention_ms
-        )
-        self.runs.end(live, finish)
 
-    def _drop(self, duplicates: Sequence[tuple[Delivery, Run]]) -> None:
-        """Whoever finished the run may have died before it completed the job. Raises StoreError."""
-        jobs = self._job_store.get_many({run.job_key for _, run in duplicates if run.status.is_final})
-        for _, run in duplicates:
-            if run.ended_at is not None:
-                self._complete(jobs.get(run.job_key), run, run.status, run.ended_at)
-        self._messages.acknowledge([delivery for delivery, _ in duplicates])
+    def _why_not(self, live: LiveRun, job: Job | None) -> str | None:
+        if live.run.cancel_requested_at is not None:
+            return "cancelled"
+        if job is None:
+            self._delete_orphan(live)
+        return may_run(job, live.run.slot, is_single_fire=live.dispatch.is_single)
+
+    def _end_unstarted(self, live: LiveRun, reason: str) -> None:
+        self._count(reason)
+        now, retention_ms = self._clock.now(), self._settings.run_retention_ms
+        self.runs.end(live, finish_without_start(live.run, reason, now=now, retention_ms=retention_ms))
+
+    def _delete_orphan(self, live: LiveRun) -> None:
+        """An entry never outlives its job unnoticed: this one would fire for ever."""
+        dispatch = live.dispatch
+        if self._entry_store is None or dispatch.is_single:
+            return
+        self._count("orphan")
+        key = EntryKey(dispatch.shard, entry_id_at(dispatch.job_key, dispatch.generation))
+        _logger.warning("an entry without a job", extra={"action": "entry.orphan", "entry": key})
+        try:
+            self._entry_store.delete([key])
+        except StoreError as error:
+            _logger.warning("not deleted", extra={"action": "entry.orphan", "entry": key, "error": str(error)})
 
     # Start and end ---------------------------------------------------------------------------------------------------
 
@@ -194,11 +224,17 @@ class Executor:
 
     def end(self, live: LiveRun, outcome: Outcome) -> bool:
         """Decide how the run ended; False when that was decided before, and `outcome` is discarded."""
-        finish = finish_after(live, outcome, now=self._clock.now(), retention_ms=self._settings.run_retention_ms)
+        finish = finish_after(
+            live,
+            outcome,
+            now=self._clock.now(),
+            retention_ms=self._settings.run_retention_ms,
+            dice=self._randomness.fraction(),
+        )
         if not self.runs.end(live, finish):
             self._count("discarded")
             return False
-        self._count(outcome.status)
+        self._count("retried" if finish.status.is_alive else outcome.status)
         if outcome.status is not RunStatus.SUCCEEDED:
             _logger.info(
                 "a run did not succeed",
@@ -206,6 +242,7 @@ class Executor:
                     "action": "run.end",
                     "run": live.run.key,
                     "status": outcome.status,
+                    "retry_at": finish.lease_until,
                     "error_type": None if finish.error is None else finish.error.type,
                 },
             )
@@ -247,24 +284,11 @@ class Executor:
         return len(ends)
 
     def _store(self, ends: Sequence[tuple[LiveRun, Finish]]) -> None:
-        stored = self._run_store.finish([finish for _, finish in ends])
-        done: list[LiveRun] = []
-        try:
-            for (live, finish), is_stored in zip(ends, stored, strict=True):
-                if is_stored:
-                    # Before the message is deleted: it is what brings a worker back here after a crash.
-                    self._complete(live.job, live.run, finish.status, finish.ended_at)
-                    done.append(live)
-                else:
-                    self._fence(live)
-        finally:
-            self.runs.remove(done)
-            self._messages.acknowledge([live.delivery for live in done])
-
-    def _complete(self, job: Job | None, run: Run, status: RunStatus, ended_at: Instant) -> None:
-        if job is not None and completes(job, run, status):
-            expires_at = Instant(ended_at + job.keep_after_completion_ms)
-            self._job_store.complete(job.job_key, job.generation, expires_at=expires_at)
+        stored = self._bookkeeper.store(ends)
+        for (live, _), status in zip(ends, stored, strict=True):
+            if status is None:
+                self._fence(live)
+        self.runs.remove([live for live, _ in ends])
 
     def heartbeat_once(self) -> None:
         """Extend lease and visibility of the runs that are a third into their lease. Raises StoreError."""
@@ -279,15 +303,23 @@ class Executor:
         ]
         for live, answer in zip(due, self._run_store.heartbeat(beats), strict=True):
             if answer is HeartbeatAnswer.CANCEL_REQUESTED:
-                # It goes on until its target heeds this; the store records it as cancelled whatever comes of it.
-                live.cancelled.set()
+                self._cancel(live)
             if answer is not HeartbeatAnswer.FENCED:
                 live.trusted_until = began + self._settings.lease_seconds
                 live.renew_until = began + self._settings.lease_seconds / 3
-                self._messages.hide(live.delivery, seconds=self._settings.visibility_seconds)
+                if live.finish is None:
+                    self._messages.hide(live.delivery, seconds=self._settings.visibility_seconds)
             elif live.finish is None:
                 # Refused with an end in hand means only that the end was stored a moment ago, or will be refused too.
                 self._fence(live)
+
+    def _cancel(self, live: LiveRun) -> None:
+        """Its end was asked for. One that started goes on until its target heeds `cancelled`; whatever comes of it, the
+        store records it as cancelled.
+        """
+        live.cancelled.set()
+        if live.started_at is None:
+            self._end_unstarted(live, "cancelled")
 
     def _fence(self, live: LiveRun) -> None:
         """Someone else has the run: its result is discarded, its message left to them."""

@@ -84,7 +84,7 @@ class LiveRuns:
         with self._lock:
             while self._held and self._held[0][0] <= now:
                 live = heapq.heappop(self._held)[2]
-                if live in self._live:
+                if live in self._live and live.finish is None:
                     self._launched.add(live)
                     due.append(live)
         return due

@@ -10,7 +10,7 @@ from functions.worker.messages import Acknowledge
 from functions.worker.settings import WorkerSettings
 from functions.worker.targets import Targets
 from shared.observability.metrics import MetricLog
-from shared.ports import Clock, DueQueue, JobStore, Randomness, RunStore
+from shared.ports import Clock, DeadLetterQueue, DueQueue, EntryStore, JobStore, Randomness, RunStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,10 @@ class WorkerParts:
     queues: Mapping[str, DueQueue]
     #: The lane of each queue's name, the last part of its URL and of its ARN.
     lanes_by_queue_name: Mapping[str, str]
+    #: By lane; a lane without any sends no copies.
+    dead_letters: Mapping[str, DeadLetterQueue]
     run_store: RunStore
+    entry_store: EntryStore
     job_store: JobStore
     targets: Targets
     clock: Clock
@@ -47,6 +50,9 @@ class WorkerParts:
             randomness=self.randomness,
             settings=self.settings,
             worker_id=new_worker_id(self.randomness),
+            lane=lane,
+            entry_store=self.entry_store,
+            dead_letters=self.dead_letters.get(lane),
             acknowledge=acknowledge,
             ends_until=ends_until,
         )

@@ -37,6 +37,11 @@ class WorkerSettings:
         return -(-self.lease_ms // SECOND)
 
     @property
+    def early_ms(self) -> int:
+        """A run is claimed this long before its start at most, and held for the rest."""
+        return self.lead_ms + self.hold_slack_ms
+
+    @property
     def max_held(self) -> int:
         """Claimed runs that have not started; enough to cover the lead at some hundred runs a second."""
         return 8 * self.threads
@@ -61,6 +66,7 @@ class WorkerSettings:
         settings = cls(
             lease_ms=int(environment.get("CARILLON_WORKER_LEASE_SECONDS", default.lease_ms // SECOND)) * SECOND,
             lead_ms=int(environment.get("CARILLON_LEAD_MS", default.lead_ms)),
+            clock_bound_ms=int(environment.get("CARILLON_CLOCK_BOUND_MS", default.clock_bound_ms)),
             run_retention_ms=int(environment.get("CARILLON_RUN_RETENTION_DAYS", default.run_retention_ms // DAY)) * DAY,
             threads=int(environment.get("CARILLON_WORKER_THREADS", default.threads)),
         )

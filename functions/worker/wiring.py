@@ -22,13 +22,16 @@ from functions.worker.targets.signatures import Signatures
 from shared.adapters.aws.api import BotoAwsApi
 from shared.adapters.aws.client import dynamodb_client, sqs_client
 from shared.adapters.dynamodb.access_store import DynamoAccessStore
+from shared.adapters.dynamodb.entry_store import DynamoEntryStore
 from shared.adapters.dynamodb.job_store import DynamoJobStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
+from shared.adapters.sqs.dead_letter_queue import SqsDeadLetterQueue
 from shared.adapters.sqs.due_queue import SqsDueQueue
 from shared.adapters.system import SystemClock, SystemRandomness
 from shared.config import (
     ConfigurationMissing,
     TableNames,
+    dead_letter_urls,
     http_needs_grant,
     metrics_namespace,
     own_resources,
@@ -79,7 +82,12 @@ def parts_from(environment: Mapping[str, str], *, host: str, longest_wait_second
     return WorkerParts(
         queues={lane: SqsDueQueue(sqs, url, clock, randomness) for lane, url in urls.items()},
         lanes_by_queue_name={url.rpartition("/")[2]: lane for lane, url in urls.items()},
+        dead_letters={
+            lane: SqsDeadLetterQueue(sqs, url, clock, randomness)
+            for lane, url in dead_letter_urls(environment).items()
+        },
         run_store=DynamoRunStore(dynamodb, tables, clock, randomness),
+        entry_store=DynamoEntryStore(dynamodb, tables, clock, randomness),
         job_store=job_store,
         targets=_targets_from(environment, clock, settings=settings, job_store=job_store, access=access),
         clock=clock,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from shared.domain.instants import Instant
 from shared.domain.job import Job, JobState
+from shared.ports.job_store import Completion
 
 
 def is_written(wanted: Job, current: Job | None) -> bool:
@@ -26,11 +26,11 @@ def is_as_read(previous: Job | None, current: Job | None) -> bool:
     return (previous.revision, previous.state) == (current.revision, current.state)
 
 
-def is_completed(current: Job | None, generation: int, expires_at: Instant) -> bool:
+def is_completed(current: Job | None, completion: Completion) -> bool:
     """This very completion is what is stored."""
     return (
         current is not None
-        and current.generation == generation
+        and current.generation == completion.generation
         and current.state is JobState.COMPLETED
-        and current.expires_at == expires_at
+        and current.expires_at == completion.expires_at
     )

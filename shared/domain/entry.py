@@ -53,17 +53,21 @@ class Entry:
 
 def entry_id_of(job: Job) -> str:
     """The id of the one entry of this generation of a job."""
-    return f"{job.job_key}#{job.generation}"
+    return entry_id_at(job.job_key, job.generation)
 
 
-def single_entry(run: Run, *, shard_count: int, lane: str) -> Entry:
-    """The single-fire entry that brings the WAITING run to a worker at its `lease_until`.
+def entry_id_at(job_key: str, generation: int) -> str:
+    return f"{job_key}#{generation}"
+
+
+def single_entry(run: Run, *, shard: int, lane: str) -> Entry:
+    """The single-fire entry that brings the WAITING run to a worker at its `lease_until`; `shard` is that of its job.
 
     The token is part of its id: a scheduler that deletes the entry of an earlier attempt, whose dispatch was accepted
     only now, must not delete this one.
     """
     return Entry(
-        shard=shard_of(run.job_key, shard_count),
+        shard=shard,
         entry_id=f"{run.job_key}#{run.run_id}#{run.token}",
         job_key=run.job_key,
         generation=run.generation,

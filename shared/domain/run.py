@@ -99,6 +99,12 @@ class Run:
     def key(self) -> RunKey:
         return RunKey(self.job_key, self.run_id)
 
+    def waiting(self, finish: Finish) -> Run:
+        """The run as a finish with status WAITING leaves it, as far as a single-fire entry must know."""
+        assert finish.lease_until is not None
+        assert finish.attempt is not None
+        return replace(self, status=finish.status, lease_until=finish.lease_until, attempt=finish.attempt)
+
     @property
     def drift(self) -> Mapping[str, int] | None:
         """`started_at - fire_at` in ms, by the part of the way that took it; None before the start. Parts add up."""
@@ -183,18 +189,41 @@ class TakeOver:
 ClaimDecision = Mine | Duplicate | HideUntil | TakeOver
 
 
-def decide_claim(existing: Run, *, claim_id: str, generation: int, now: Instant, clock_bound_ms: int) -> ClaimDecision:
-    """The claim rule of design section 4, on the row as it was read consistently after the insert was refused."""
+#: Of the time a run has been alive already: how long the message of a live run is hidden at least.
+_LOOKS_PER_AGE = 20
+
+
+def decide_claim(  # noqa: PLR0911 (one return for each row of the rule)
+    existing: Run, *, claim_id: str, generation: int, now: Instant, clock_bound_ms: int, early_ms: int
+) -> ClaimDecision:
+    """The claim rule of design section 4, on the row as it was read consistently after the insert was refused.
+
+    A RUNNING run is taken over once its lease is over by the clock bound: until then a host whose clock is behind may
+    rightly think that it holds it. A WAITING run is nobody's, so no two hosts can disagree about it: it may be claimed
+    `early_ms` before it starts, and is held for the rest. A clock that is ahead only shortens the wait.
+    """
     if existing.claim_id == claim_id:
         return Mine(existing)
     if existing.status.is_final:
         return Duplicate(existing)
     if not existing.status.is_alive:
-        # SKIPPED or CANCELLED: only a newer generation of the job may fire the slot after all.
-        if existing.generation < generation:
+        # SKIPPED or CANCELLED: only a newer generation of the job may fire the slot after all, unless this very run was
+        # cancelled by somebody.
+        if existing.generation < generation and existing.cancel_requested_at is None:
             return TakeOver(existing.token + 1, existing.attempt)
         return Duplicate(existing)
-    alive_until = existing.lease_until + clock_bound_ms
-    if now <= alive_until:
-        return HideUntil(Instant(max(existing.lease_until, now + 1_000)))
+    if existing.status is RunStatus.WAITING:
+        claimable_at = Instant(existing.lease_until - early_ms)
+        return HideUntil(claimable_at) if now < claimable_at else TakeOver(existing.token + 1, existing.attempt)
+    lapses_at = Instant(existing.lease_until + clock_bound_ms + 1)
+    if now < lapses_at:
+        return HideUntil(_next_look(existing, lapses_at, now))
     return TakeOver(existing.token + 1, existing.attempt + 1)
+
+
+def _next_look(existing: Run, lapses_at: Instant, now: Instant) -> Instant:
+    """When the message of a live run is to be looked at again. Every look is a receive, and the queue counts them: of
+    a run that takes hours not each lease may cost one, or its message ends among the dead letters.
+    """
+    age_ms = max(now - (existing.claimed_at if existing.claimed_at is not None else now), 0)
+    return Instant(max(lapses_at, now + age_ms // _LOOKS_PER_AGE))

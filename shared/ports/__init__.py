@@ -9,15 +9,28 @@ never drops an item. Keys may repeat in a batch.
 
 from shared.ports.access_store import AccessStore
 from shared.ports.clock import Clock, Randomness
+from shared.ports.dead_letter_queue import DeadLetter, DeadLetterQueue
 from shared.ports.due_queue import Delivery, DueQueue, SendReport
 from shared.ports.entry_store import EntryStore
 from shared.ports.fleet_store import FleetStore
-from shared.ports.job_store import JobFilter, JobStore, JobWrite, ReceiptUsed, RevisionConflict, WriteOutcome, Written
+from shared.ports.job_store import (
+    Completion,
+    JobFilter,
+    JobStore,
+    JobWrite,
+    ReceiptUsed,
+    RevisionConflict,
+    WriteOutcome,
+    Written,
+)
 from shared.ports.run_store import Erased, FailureFilter, HeartbeatAnswer, PlanOutcome, RowThere, RunStore
 
 __all__ = [
     "AccessStore",
     "Clock",
+    "Completion",
+    "DeadLetter",
+    "DeadLetterQueue",
     "Delivery",
     "DueQueue",
     "EntryStore",

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -43,6 +43,15 @@ class ReceiptUsed:
     """Nothing was written: the Idempotency-Key was used before, for this."""
 
     receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A job has nothing left to fire and its last run has ended; its row goes at `expires_at`."""
+
+    job_key: str
+    generation: int
+    expires_at: Instant
 
 
 WriteOutcome = Written | RevisionConflict | ReceiptUsed
@@ -94,10 +103,11 @@ class JobStore(Protocol):
         """
         ...
 
-    def complete(self, job_key: str, generation: int, *, expires_at: Instant) -> bool:
-        """Turn an active job of exactly this generation completed; False, and nothing written, otherwise.
+    def complete(self, completions: Sequence[Completion]) -> list[bool]:
+        """Turn each active job of exactly this generation completed; False, and nothing written, otherwise.
 
-        True again when this very completion is what is stored. The revision stays: it counts the API's writes.
+        True again when this very completion is what is stored. The revision stays: it counts the API's writes. Answers
+        in the order of its argument; each succeeds or fails alone.
         """
         ...
 

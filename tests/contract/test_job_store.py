@@ -10,7 +10,7 @@ from shared.domain.entry import Entry
 from shared.domain.instants import Instant
 from shared.domain.job import Cancellation, CancelOutcome, Job, JobState, RetryPolicy, recreated
 from shared.domain.schedules import At, Cron, Every, Misfire, Schedule
-from shared.ports import JobFilter, JobWrite, ReceiptUsed, RevisionConflict, Written
+from shared.ports import Completion, JobFilter, JobWrite, ReceiptUsed, RevisionConflict, Written
 from tests.contract.races import race
 from tests.contract.stores import Stores
 from tests.contract.values import NOW, change_of, creation, make_entry, make_job, make_receipt
@@ -181,7 +181,7 @@ def test_a_change_of_a_revision_that_is_past_is_refused(stores: Stores) -> None:
 
 def test_a_change_of_a_job_that_completed_meanwhile_is_refused(stores: Stores) -> None:
     job = stored(stores, make_job())
-    stores.jobs.complete(job.job_key, job.generation, expires_at=NOW)
+    stores.jobs.complete([Completion(job.job_key, job.generation, NOW)])
 
     outcome = stores.jobs.write(change_of(job, state=JobState.PAUSED))
 
@@ -272,16 +272,16 @@ def test_an_active_job_completes_without_a_new_revision(stores: Stores) -> None:
     job = stored(stores, make_job())
     expires_at = Instant(NOW + 1_234)
 
-    assert stores.jobs.complete(job.job_key, job.generation, expires_at=expires_at)
+    assert stores.jobs.complete([Completion(job.job_key, job.generation, expires_at)]) == [True]
     assert stores.jobs.get(job.job_key) == replace(job, state=JobState.COMPLETED, expires_at=expires_at)
-    assert stores.jobs.complete(job.job_key, job.generation, expires_at=expires_at)
+    assert stores.jobs.complete([Completion(job.job_key, job.generation, expires_at)]) == [True]
 
 
 @pytest.mark.parametrize("offset", [-1, 1])
 def test_another_generation_does_not_complete(stores: Stores, offset: int) -> None:
     job = stored(stores, make_job())
 
-    assert not stores.jobs.complete(job.job_key, job.generation + offset, expires_at=NOW)
+    assert stores.jobs.complete([Completion(job.job_key, job.generation + offset, NOW)]) == [False]
     assert stores.jobs.get(job.job_key) == job
 
 
@@ -289,8 +289,8 @@ def test_another_generation_does_not_complete(stores: Stores, offset: int) -> No
 def test_a_job_that_is_not_active_does_not_complete(stores: Stores, state: JobState) -> None:
     job = stored(stores, make_job(state=state))
 
-    assert not stores.jobs.complete(job.job_key, job.generation, expires_at=NOW)
-    assert not stores.jobs.complete("acme/none", 1, expires_at=NOW)
+    assert stores.jobs.complete([Completion(job.job_key, job.generation, NOW)]) == [False]
+    assert stores.jobs.complete([Completion("acme/none", 1, NOW)]) == [False]
     assert stores.jobs.get(job.job_key) == job
     assert stores.jobs.get("acme/none") is None
 

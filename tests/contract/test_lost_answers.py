@@ -15,7 +15,7 @@ from shared.domain.fleet import Lease
 from shared.domain.instants import Instant
 from shared.domain.job import Cancellation, CancelOutcome, JobState
 from shared.domain.run import Attempt
-from shared.ports import RevisionConflict, Written
+from shared.ports import Completion, RevisionConflict, Written
 from shared.ports.run_store import Heartbeat
 from tests.contract.faults import CUT_OFF, LOST, Faults, Step, refused
 from tests.contract.stores import Stores, dynamo_stores
@@ -145,7 +145,7 @@ def test_a_write_that_completed_meanwhile_is_still_written(faulty: Faulty) -> No
     stores, faults = faulty
     change = creation(make_job())
     stores.jobs.write(change)
-    stores.jobs.complete(change.job.job_key, change.job.generation, expires_at=NOW)
+    stores.jobs.complete([Completion(change.job.job_key, change.job.generation, NOW)])
     faults.script("TransactWriteItems", FORGOTTEN)
 
     assert stores.jobs.write(change) == Written()
@@ -168,7 +168,7 @@ def test_a_completion_is_done(faulty: Faulty) -> None:
     stores.jobs.write(creation(job))
     faults.script("UpdateItem", LOST)
 
-    assert stores.jobs.complete(job.job_key, job.generation, expires_at=NOW)
+    assert stores.jobs.complete([Completion(job.job_key, job.generation, NOW)]) == [True]
 
 
 def test_the_answer_of_a_cancel_is_the_stored_one(faulty: Faulty) -> None:
@@ -237,7 +237,7 @@ def test_a_plan_is_written(faulty: Faulty, steps: list[Step]) -> None:
     run = make_waiting()
     faults.script("TransactWriteItems", *steps)
 
-    assert stores.runs.plan(run, single_entry(run, shard_count=4, lane="default"), seen=None) == Written()
+    assert stores.runs.plan(run, single_entry(run, shard=1, lane="default"), seen=None) == Written()
     assert stores.runs.get(run.key) == run
 
 
@@ -250,7 +250,7 @@ def test_a_plan_that_another_transaction_stopped_is_made_again(faulty: Faulty) -
     )
     faults.script("TransactWriteItems", conflict, conflict)
 
-    assert stores.runs.plan(run, single_entry(run, shard_count=4, lane="default"), seen=None) == Written()
+    assert stores.runs.plan(run, single_entry(run, shard=1, lane="default"), seen=None) == Written()
     assert len(faults.calls["TransactWriteItems"]) == 3
 
 
@@ -260,7 +260,7 @@ def test_a_plan_of_which_nothing_is_seen_is_unknown(faulty: Faulty) -> None:
     faults.script("TransactWriteItems", *[refused("InternalServerError", 500)] * FOR_EVER)
 
     with pytest.raises(OutcomeUnknown):
-        stores.runs.plan(run, single_entry(run, shard_count=4, lane="default"), seen=None)
+        stores.runs.plan(run, single_entry(run, shard=1, lane="default"), seen=None)
 
 
 @pytest.mark.parametrize("steps", [[LOST], [LOST, FORGOTTEN]], ids=["once", "forgotten"])
@@ -270,7 +270,7 @@ def test_a_postponement_is_done(faulty: Faulty, steps: list[Step]) -> None:
     stores.runs.insert([run])
     faults.script("TransactWriteItems", *steps)
 
-    entry = single_entry(make_waiting(token=1), shard_count=4, lane="default")
+    entry = single_entry(make_waiting(token=1), shard=1, lane="default")
     assert stores.runs.postpone(postponement_of(run), entry) is WAITING
 
 

@@ -29,7 +29,7 @@ def stored(stores: Stores, run: Run) -> Run:
 
 
 def entry_of(run: Run) -> Entry:
-    return single_entry(run, shard_count=4, lane="default")
+    return single_entry(run, shard=1, lane="default")
 
 
 def entries(stores: Stores) -> list[Entry]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -24,13 +25,14 @@ def outcome_of(response: BaseHTTPResponse, host: str, *, success: str = DEFAULT_
     status = response.status
     if is_success(success, status):
         return succeeded(body)
-    return failed(
+    failure = failed(
         f"http_{status // 100}xx",
         f"{host} answered {status}",
         output=body,
         retry_after_ms=retry_after_ms(response.headers.get("Retry-After"), now),
         is_permanent=status == HTTPStatus.GONE,
     )
+    return replace(failure, http_status=status)
 
 
 def start_of_body(response: BaseHTTPResponse) -> str | None:

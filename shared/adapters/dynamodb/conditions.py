@@ -18,8 +18,6 @@ from shared.adapters.dynamodb.attributes import Row
 JOB_IS_NEW = "attribute_not_exists(#job_key)"
 #: The state too, for a completion does not raise the revision.
 JOB_IS_AS_READ = "#revision = :read_revision AND #state = :read_state"
-GENERATION_IS_ACTIVE = "#generation = :generation AND #state = :active"
-COMPLETE_JOB = "SET #state = :completed, #expires_at = :expires_at, #expires_at_ms = :expires_at_ms"
 IS_NOT_ANSWERED = "#generation = :generation AND attribute_not_exists(#cancellation)"
 RECORD_CANCELLATION = "SET #cancellation = :cancellation"
 JOBS_OF_SLICE = "#owner_slice = :slice"

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +15,14 @@ from shared.adapters.dynamodb.owner_count import OwnerCount
 from shared.adapters.dynamodb.owner_listing import OwnerListing, jobs_of_owner
 from shared.adapters.dynamodb.queries import Queries
 from shared.adapters.dynamodb.receipts import Receipts
+from shared.adapters.dynamodb.statements import Statement, Statements, update
 from shared.adapters.job_rules import is_as_read, is_completed, is_written
 from shared.config import TableNames
 from shared.domain.errors import OutcomeUnknown, StoreContended
-from shared.domain.instants import Instant
 from shared.domain.job import Cancellation, Job, JobState
 from shared.domain.pages import Page
 from shared.ports.clock import Clock, Randomness
-from shared.ports.job_store import JobFilter, JobWrite, ReceiptUsed, RevisionConflict, WriteOutcome, Written
+from shared.ports.job_store import Completion, JobFilter, JobWrite, ReceiptUsed, RevisionConflict, WriteOutcome, Written
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -44,6 +44,7 @@ class DynamoJobStore:
         self._tables = tables
         self._calls = Calls(clock, randomness, patience)
         self._batches = Batches(client, self._calls)
+        self._statements = Statements(client, self._calls)
         self._receipts = Receipts(client, self._calls, tables.access)
         self._count = OwnerCount(client, self._calls, tables.jobs)
         self._listing = OwnerListing(Queries(client, self._calls), jobs_of_owner(tables.jobs))
@@ -139,19 +140,28 @@ class DynamoJobStore:
                 return job.cancellation
         return cancellation
 
-    def complete(self, job_key: str, generation: int, *, expires_at: Instant) -> bool:
-        values = {
-            ":generation": whole(generation),
-            ":active": text(JobState.ACTIVE),
-            ":completed": text(JobState.COMPLETED),
-            ":expires_at": seconds_until(expires_at),
-            ":expires_at_ms": whole(expires_at),
-        }
-        try:
-            self._update("jobs.complete", job_key, conditions.COMPLETE_JOB, conditions.GENERATION_IS_ACTIVE, values)
-        except ConditionFailed as failed:
-            return failed.row is not None and is_completed(job_rows.read_job(failed.row), generation, expires_at)
-        return True
+    def complete(self, completions: Sequence[Completion]) -> list[bool]:
+        # One batch may name a row once, and of two completions of a job only one can be right.
+        first: dict[str, Completion] = {}
+        for completion in completions:
+            first.setdefault(completion.job_key, completion)
+        applied = self._statements.run("jobs.complete", [self._completion(each) for each in first.values()])
+        done = {each for each, was_applied in zip(first.values(), applied, strict=True) if was_applied}
+        left = {each.job_key for each in completions if each not in done}
+        jobs = self.get_many(left) if left else {}
+        return [each in done or is_completed(jobs.get(each.job_key), each) for each in completions]
+
+    def _completion(self, completion: Completion) -> Statement:
+        return update(
+            self._tables.jobs,
+            key=job_rows.key_of(completion.job_key),
+            sets={
+                job_rows.STATE.name: text(JobState.COMPLETED),
+                job_rows.TTL: seconds_until(completion.expires_at),
+                job_rows.EXPIRES_AT.name: whole(completion.expires_at),
+            },
+            where={job_rows.GENERATION: whole(completion.generation), job_rows.STATE.name: text(JobState.ACTIVE)},
+        )
 
     def _update(self, operation: str, job_key: str, expression: str, condition: str, values: Row) -> None:
         self._calls.repeat(

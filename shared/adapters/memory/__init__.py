@@ -6,6 +6,7 @@ given. Between two calls of a port anything may be made to happen.
 
 from shared.adapters.memory.access_store import MemoryAccessStore
 from shared.adapters.memory.clock import ManualClock, SeededRandomness
+from shared.adapters.memory.dead_letter_queue import MemoryDeadLetterQueue
 from shared.adapters.memory.due_queue import MemoryDueQueue
 from shared.adapters.memory.entry_store import MemoryEntryStore
 from shared.adapters.memory.fleet_store import MemoryFleetStore
@@ -16,6 +17,7 @@ from shared.adapters.memory.tables import MemoryTables
 __all__ = [
     "ManualClock",
     "MemoryAccessStore",
+    "MemoryDeadLetterQueue",
     "MemoryDueQueue",
     "MemoryEntryStore",
     "MemoryFleetStore",

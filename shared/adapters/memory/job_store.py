@@ -1,15 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from shared.adapters.cursors import decode_cursor, encode_cursor, foreign_cursor
 from shared.adapters.job_rules import is_as_read, is_completed, is_written
 from shared.adapters.memory.tables import MemoryTables
-from shared.domain.instants import Instant
 from shared.domain.job import Cancellation, Job, JobState
 from shared.domain.pages import Page
-from shared.ports.job_store import JobFilter, JobWrite, ReceiptUsed, RevisionConflict, WriteOutcome, Written
+from shared.ports.job_store import Completion, JobFilter, JobWrite, ReceiptUsed, RevisionConflict, WriteOutcome, Written
 
 _LIST = "jobs"
 
@@ -58,13 +57,16 @@ class MemoryJobStore:
                 self._tables.jobs[job_key] = replace(job, cancellation=cancellation)
             return job.cancellation or cancellation
 
-    def complete(self, job_key: str, generation: int, *, expires_at: Instant) -> bool:
+    def complete(self, completions: Sequence[Completion]) -> list[bool]:
         with self._tables.lock:
-            job = self._tables.jobs.get(job_key)
-            if job is None or job.generation != generation or job.state is not JobState.ACTIVE:
-                return is_completed(job, generation, expires_at)
-            self._tables.jobs[job_key] = replace(job, state=JobState.COMPLETED, expires_at=expires_at)
-            return True
+            return [self._complete(completion) for completion in completions]
+
+    def _complete(self, completion: Completion) -> bool:
+        job = self._tables.jobs.get(completion.job_key)
+        if job is None or job.generation != completion.generation or job.state is not JobState.ACTIVE:
+            return is_completed(job, completion)
+        self._tables.jobs[job.job_key] = replace(job, state=JobState.COMPLETED, expires_at=completion.expires_at)
+        return True
 
     def count_of_owner(self, owner_id: str, *, at_most: int) -> int:
         with self._tables.lock:

@@ -10,6 +10,7 @@ from shared.domain.instants import DAY, HOUR, SECOND, Instant, to_rfc3339
 from shared.domain.job import JobState
 from shared.domain.keys import run_id_of
 from shared.domain.schedules import At, Cron, Every, Misfire
+from shared.ports import Completion
 from tests.unit.api.world import CRON, HTTP, JOB, SHARD_COUNT, World
 
 MEMBERS = [
@@ -119,7 +120,7 @@ def test_the_id_of_a_job_that_is_there_is_refused(state: str) -> None:
 def test_the_id_of_a_completed_job_is_refused_until_it_is_gone() -> None:
     world = World()
     job = world.create(schedule={"in": "PT5S"})
-    assert world.jobs.complete(job.job_key, job.generation, expires_at=Instant(world.clock.now() + DAY))
+    assert world.jobs.complete([Completion(job.job_key, job.generation, Instant(world.clock.now() + DAY))]) == [True]
     assert world.send("POST", "/v1/jobs", JOB).status == 409
     world.clock.advance(DAY)
     assert world.send("GET", "/v1/jobs/nightly-report").status == 404

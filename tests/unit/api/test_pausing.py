@@ -4,6 +4,7 @@ import pytest
 
 from shared.domain.instants import HOUR, SECOND, Instant, to_rfc3339
 from shared.domain.job import JobState
+from shared.ports import Completion
 from tests.unit.api.world import World
 
 PATH = "/v1/jobs/nightly-report"
@@ -68,7 +69,7 @@ def test_a_cancelled_job_changes_no_more(word: str) -> None:
 def test_a_completed_job_keeps_its_state_for_a_change() -> None:
     world = World()
     job = world.create(schedule={"in": "PT5S"})
-    world.jobs.complete(job.job_key, job.generation, expires_at=Instant(world.clock.now() + HOUR))
+    world.jobs.complete([Completion(job.job_key, job.generation, Instant(world.clock.now() + HOUR))])
     reply = world.send("POST", f"{PATH}/resume")
     assert reply.status == 409
     assert "completed" in reply.json["detail"]

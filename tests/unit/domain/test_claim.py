@@ -4,11 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from shared.domain.instants import Instant
+from shared.domain.instants import HOUR, Instant
 from shared.domain.run import Duplicate, HideUntil, Mine, Run, RunKind, RunStatus, TakeOver, decide_claim
+from shared.domain.timing import CLOCK_BOUND_MS
+from shared.schema import MAX_RECEIVE_COUNT
 
 NOW = Instant(1_000_000)
 BOUND = 45_000
+EARLY = 1_300
 ROW = Run(
     job_key="acme/x",
     run_id="r",
@@ -25,7 +28,9 @@ ROW = Run(
 
 
 def decided(row: Run, *, claim_id: str = "mine", generation: int = 5, now: Instant = NOW) -> object:
-    return decide_claim(row, claim_id=claim_id, generation=generation, now=now, clock_bound_ms=BOUND)
+    return decide_claim(
+        row, claim_id=claim_id, generation=generation, now=now, clock_bound_ms=BOUND, early_ms=EARLY
+    )
 
 
 def test_a_row_with_my_claim_id_is_mine_whatever_its_status() -> None:
@@ -46,18 +51,39 @@ def test_a_slot_not_run_by_an_older_generation_is_run_by_a_newer_one(status: Run
     assert decided(row, generation=4) == Duplicate(row)
 
 
-@pytest.mark.parametrize("status", [RunStatus.RUNNING, RunStatus.WAITING])
-def test_a_live_run_hides_the_message_until_its_lease_ends(status: RunStatus) -> None:
-    assert decided(replace(ROW, status=status)) == HideUntil(ROW.lease_until)
+def test_a_slot_that_somebody_cancelled_is_run_by_no_generation() -> None:
+    row = replace(ROW, status=RunStatus.CANCELLED, cancel_requested_at=NOW)
+
+    assert decided(row, generation=6) == Duplicate(row)
 
 
 def test_a_lapsed_lease_is_taken_over_one_clock_bound_later_and_no_sooner() -> None:
     last = Instant(ROW.lease_until + BOUND)
-    assert isinstance(decided(ROW, now=last), HideUntil)
+    assert decided(ROW, now=last) == HideUntil(Instant(last + 1))
     assert decided(ROW, now=Instant(last + 1)) == TakeOver(token=4, attempt=3)
 
 
-def test_a_message_is_never_hidden_until_the_past() -> None:
-    hidden = decided(ROW, now=Instant(ROW.lease_until + 10_000))
-    assert isinstance(hidden, HideUntil)
-    assert hidden.instant > ROW.lease_until + 10_000
+def test_a_live_run_is_looked_at_again_when_it_may_be_taken_over() -> None:
+    """Every look is a receive."""
+    assert decided(ROW) == HideUntil(Instant(ROW.lease_until + BOUND + 1))
+
+
+def test_a_run_of_eleven_hours_is_looked_at_fewer_times_than_a_message_may_be_received() -> None:
+    now, end, looks = NOW, NOW + 11 * HOUR, 0
+    while now < end:
+        row = replace(ROW, claimed_at=NOW, lease_until=Instant(now + 20_000))
+        hidden = decide_claim(
+            row, claim_id="mine", generation=5, now=now, clock_bound_ms=2 * CLOCK_BOUND_MS, early_ms=EARLY
+        )
+        assert isinstance(hidden, HideUntil)
+        now, looks = hidden.instant, looks + 1
+
+    assert looks < MAX_RECEIVE_COUNT * 9 // 10
+
+
+def test_a_waiting_run_is_claimed_so_early_that_its_start_is_held_and_without_a_clock_bound() -> None:
+    row = replace(ROW, status=RunStatus.WAITING)
+    claimable_at = Instant(ROW.lease_until - EARLY)
+
+    assert decided(row, now=Instant(claimable_at - 1)) == HideUntil(claimable_at)
+    assert decided(row, now=claimable_at) == TakeOver(token=4, attempt=2)

@@ -15,6 +15,8 @@ from shared.domain.job import JobState
 from shared.domain.limits import MAX_ERROR_LENGTH, MAX_OUTPUT_BYTES
 from shared.domain.run import Finish, RunKind, RunStatus
 from shared.domain.schedules import Every
+from shared.ports import Completion, HeartbeatAnswer
+from shared.ports.run_store import Heartbeat
 from tests.unit.worker.workshop import Workshop
 
 
@@ -221,9 +223,9 @@ def test_a_heartbeat_refused_because_the_end_was_stored_meanwhile_fences_nothing
     executor = shop.executor()
 
     class EndsFirst(MemoryRunStore):
-        def heartbeat(self, beats: Sequence[object]) -> list[bool]:
+        def heartbeat(self, beats: Sequence[Heartbeat]) -> list[HeartbeatAnswer]:
             shop.start_all(executor)
-            return [False for _ in beats]
+            return [HeartbeatAnswer.FENCED for _ in beats]
 
     executor._run_store = EndsFirst(shop.tables)
     shop.claim(executor)
@@ -242,7 +244,7 @@ class _Faulty(MemoryRunStore):
     faults: list[Exception]
     sizes: list[int]
 
-    def finish(self, finishes: Sequence[Finish]) -> list[bool]:
+    def finish(self, finishes: Sequence[Finish]) -> list[RunStatus | None]:
         self.sizes.append(len(finishes))
         if self.faults:
             fault = self.faults.pop()
@@ -340,11 +342,11 @@ def test_a_job_whose_completion_failed_is_completed_before_its_message_goes(shop
     class FailsOnce(MemoryJobStore):
         failures = 1
 
-        def complete(self, job_key: str, generation: int, *, expires_at: Instant) -> bool:
+        def complete(self, completions: Sequence[Completion]) -> list[bool]:
             if self.failures:
                 self.failures -= 1
                 raise StoreThrottled("complete", "too fast")
-            return super().complete(job_key, generation, expires_at=expires_at)
+            return super().complete(completions)
 
     executor = shop.executor(job_store=FailsOnce(shop.tables))
     with pytest.raises(StoreThrottled):

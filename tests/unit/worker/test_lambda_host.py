@@ -37,6 +37,8 @@ def host_over(shop: Workshop, **changes: Any) -> LambdaHost:
         "queues": {"default": shop.queue},
         "lanes_by_queue_name": {"lane-default-1A2B": "default"},
         "run_store": shop.run_store,
+        "entry_store": shop.entry_store,
+        "dead_letters": {"default": shop.dead_letters},
         "job_store": shop.job_store,
         "targets": Targets({"recorded": shop.target}),
         "clock": shop.clock,

@@ -198,7 +198,7 @@ def test_a_step_that_fails_is_tried_again(shop: Workshop) -> None:
     failed, done = Event(), Event()
 
     class FailsOnce(MemoryRunStore):
-        def finish(self, finishes: Sequence[Finish]) -> list[bool]:
+        def finish(self, finishes: Sequence[Finish]) -> list[RunStatus | None]:
             if not failed.is_set():
                 failed.set()
                 raise ZeroDivisionError

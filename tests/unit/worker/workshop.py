@@ -12,7 +12,9 @@ from functions.worker.settings import WorkerSettings
 from functions.worker.targets import Call, Outcome, Targets, succeeded
 from shared.adapters.memory import (
     ManualClock,
+    MemoryDeadLetterQueue,
     MemoryDueQueue,
+    MemoryEntryStore,
     MemoryJobStore,
     MemoryRunStore,
     MemoryTables,
@@ -48,6 +50,8 @@ class Workshop:
         self.queue = MemoryDueQueue(self.clock)
         self.run_store = MemoryRunStore(self.tables)
         self.job_store = MemoryJobStore(self.tables)
+        self.entry_store = MemoryEntryStore(self.tables)
+        self.dead_letters = MemoryDeadLetterQueue()
         self.settings = WorkerSettings()
         self.target = RecordedTarget()
         self._workers = 0
@@ -64,6 +68,8 @@ class Workshop:
             "randomness": SeededRandomness(self._workers),
             "settings": self.settings,
             "worker_id": f"worker-{self._workers}",
+            "entry_store": self.entry_store,
+            "dead_letters": self.dead_letters,
         }
         return Executor(**given | changes)
 

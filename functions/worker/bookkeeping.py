@@ -1,0 +1,132 @@
+"""Storing how runs ended, and what follows from it: jobs completed, messages kept or done with, letters sent.
+
+The order bears crashes: the row first, for it is the record; then the job, whose completion the message would bring a
+worker back to; then the copy for the dead letters; the message last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from functions.worker.endings import completes, is_given_up
+from functions.worker.keeping import kept_seconds
+from functions.worker.live_run import LiveRun
+from functions.worker.messages import Messages
+from functions.worker.settings import WorkerSettings
+from shared.domain.entry import single_entry
+from shared.domain.errors import StoreError
+from shared.domain.instants import Instant
+from shared.domain.job import Job
+from shared.domain.run import Finish, Run, RunStatus
+from shared.observability.logs import logger_for
+from shared.ports import Clock, Completion, DeadLetter, DeadLetterQueue, Delivery, JobStore, RunStore
+
+_logger = logger_for("worker")
+
+End = tuple[LiveRun, Finish]
+
+
+@dataclass(frozen=True, slots=True)
+class Bookkeeper:
+    run_store: RunStore
+    job_store: JobStore
+    messages: Messages
+    dead_letters: DeadLetterQueue | None
+    clock: Clock
+    settings: WorkerSettings
+    lane: str
+
+    def store(self, ends: Sequence[End]) -> list[RunStatus | None]:
+        """What is stored of each; None: fenced. Raises StoreError, and may be called again with the same then."""
+        now = self.clock.now()
+        kept = {live: self._kept_seconds(live, finish, now) for live, finish in ends}
+        brief = [end for end in ends if not _is_long(end, kept)]
+        stored = dict(
+            zip([live for live, _ in brief], self.run_store.finish([finish for _, finish in brief]), strict=True)
+        )
+        for live, finish in ends:
+            if live not in stored:
+                stored[live] = self._postpone(live, finish)
+        self._follow(ends, stored, kept)
+        return [stored[live] for live, _ in ends]
+
+    def _kept_seconds(self, live: LiveRun, finish: Finish, now: Instant) -> int | None:
+        if finish.lease_until is None:
+            return None
+        return kept_seconds(live.delivery, until=finish.lease_until, now=now, lead_ms=self.settings.lead_ms)
+
+    def _postpone(self, live: LiveRun, finish: Finish) -> RunStatus | None:
+        """The wait becomes a single-fire entry, in one transaction with the row."""
+        waiting = live.run.waiting(finish)
+        entry = single_entry(waiting, shard=live.dispatch.shard, lane=self.lane)
+        return self.run_store.postpone(finish, entry)
+
+    def _follow(
+        self, ends: Sequence[End], stored: Mapping[LiveRun, RunStatus | None], kept: Mapping[LiveRun, int | None]
+    ) -> None:
+        """Before the messages are deleted: they are what brings a worker back here after a crash."""
+        self.complete(
+            [
+                (live.job, live.run, status, finish.ended_at)
+                for live, finish in ends
+                if (status := stored[live]) is not None
+            ]
+        )
+        done: list[LiveRun] = []
+        for live, _ in ends:
+            seconds = kept[live]
+            if stored[live] is RunStatus.WAITING and seconds is not None:
+                # Hidden too late or not at all, it comes back early, and is hidden again by the claim rule.
+                self.messages.hide(live.delivery, seconds=seconds)
+            elif stored[live] is not None:
+                done.append(live)
+        self._bury([(live, finish) for live, finish in ends if is_given_up(stored[live])])
+        self.messages.acknowledge([live.delivery for live in done])
+
+    def complete(self, ended: Sequence[tuple[Job | None, Run, RunStatus, Instant]]) -> None:
+        """Turn the jobs completed that these ends leave nothing to fire. Raises StoreError."""
+        completions = [
+            Completion(job.job_key, job.generation, Instant(ended_at + job.keep_after_completion_ms))
+            for job, run, status, ended_at in ended
+            if job is not None and completes(job, run, status)
+        ]
+        if completions:
+            self.job_store.complete(completions)
+
+    def drop(self, duplicates: Sequence[tuple[Delivery, Run]]) -> None:
+        """Whoever finished the run may have died before it completed the job. Raises StoreError."""
+        jobs = self.job_store.get_many({run.job_key for _, run in duplicates if run.ended_at is not None})
+        self.complete(
+            [
+                (jobs.get(run.job_key), run, run.status, run.ended_at)
+                for _, run in duplicates
+                if run.ended_at is not None
+            ]
+        )
+        self.messages.acknowledge([delivery for delivery, _ in duplicates])
+
+    def _bury(self, given_up: Sequence[End]) -> None:
+        if self.dead_letters is None or not given_up:
+            return
+        letters = [
+            DeadLetter(live.delivery.body, finish.error.type if finish.error else finish.status, _detail(live, finish))
+            for live, finish in given_up
+        ]
+        try:
+            self.dead_letters.send(letters)
+        except StoreError as error:
+            # The rows tell of these runs all the same.
+            _logger.warning(
+                "no copies among the dead letters",
+                extra={"action": "run.dead_letter", "count": len(letters), "error": str(error)},
+            )
+
+
+def _detail(live: LiveRun, finish: Finish) -> str:
+    return f"{finish.status} at attempt {live.run.attempt}; the run has more: {live.run.job_key} {live.run.run_id}"
+
+
+def _is_long(end: End, kept: Mapping[LiveRun, int | None]) -> bool:
+    live, finish = end
+    return finish.status is RunStatus.WAITING and kept[live] is None
