@@ -24,9 +24,12 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from infra import permissions
+from infra.acknowledgements import acknowledge
 from infra.components import worker_function
+from infra.components.access_log import AccessLog
 from infra.components.alarms import FIVE_MINUTES, Alarms, Watched
 from infra.components.api import Api
+from infra.components.custom_domain import OwnDomain
 from infra.components.dashboard import Dashboard
 from infra.components.data import Data
 from infra.components.lane import Lane
@@ -88,6 +91,11 @@ class Carillon(Construct):
 
         network = Network(self, "Network", settings=environment.network)
         self.cluster = ecs.Cluster(self, "Cluster", vpc=network.vpc)
+        acknowledge(
+            self.cluster,
+            "AwsSolutions-ECS4",
+            "Container Insights bills a dozen metrics for each service and task; nodes and workers report what matters",
+        )
         self.scheduler = SchedulerService(
             self,
             "Scheduler",
@@ -142,6 +150,18 @@ class Carillon(Construct):
             environment=environment,
         )
         self._allow(self.api.role, permissions.API_TABLES)
+        if environment.auth.mode == "keys":
+            acknowledge(
+                self.api,
+                "AwsSolutions-APIG4",
+                "In mode keys the function verifies the key of each request, so that a refusal is a problem document",
+            )
+        AccessLog(self, "ApiAccess", http=self.api.http, environment=environment)
+        self.domain = (
+            OwnDomain(self, "Domain", http=self.api.http, settings=environment.custom_domain)
+            if environment.custom_domain
+            else None
+        )
 
     def _grant_rules(self, *own: str) -> dict[str, str]:
         """What jobs need a grant for, and what is never granted: all of Carillon's own, as far as it is known here."""

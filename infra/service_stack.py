@@ -33,6 +33,8 @@ class ServiceStack(Stack):
             "WorkerServiceName": carillon.worker.service.service_name,
             "WorkerTaskDefinition": carillon.worker.task_definition.task_definition_arn,
         }
+        if carillon.domain is not None:
+            outputs["ApiDomainTarget"] = carillon.domain.target
         for name, lane in carillon.lanes.items():
             outputs[f"{in_pascal_case(name)}QueueUrl"] = lane.queue.queue_url
             outputs[f"{in_pascal_case(name)}DeadLetterQueueUrl"] = lane.dead_letters.queue_url

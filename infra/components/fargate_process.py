@@ -79,6 +79,11 @@ class FargateProcess(Construct):
             self.service.node.add_dependency(each)
         acknowledge(
             self.task_definition,
+            "AwsSolutions-IAM5[Resource::*]",
+            "ecr:GetAuthorizationToken, by which ECS pulls the image, has no resource",
+        )
+        acknowledge(
+            self.task_definition,
             "AwsSolutions-ECS2",
             "The variables are names of tables and queues and plain settings; no secret is among them",
         )

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import MappingProxyType
 
 from aws_cdk import aws_ec2 as ec2
@@ -43,6 +42,8 @@ class Network(Construct):
         self.outbound_only = ec2.SecurityGroup(
             self, "OutboundOnly", vpc=self.vpc, description="Tasks call out; nothing calls them"
         )
+        if settings.mode == "private":
+            self._add_endpoints()
 
     def _existing(self, settings: NetworkSettings) -> tuple[ec2.IVpc, ec2.SubnetSelection]:
         assert settings.vpc_id is not None
@@ -86,14 +87,13 @@ class Network(Construct):
         if is_public:
             # A task that starts before its subnet has a way out cannot pull its image, and the breaker counts it.
             self.ready.append(vpc.internet_connectivity_established)
-        else:
-            self._add_endpoints(vpc)
         return vpc, ec2.SubnetSelection(subnet_type=kind)
 
-    def _add_endpoints(self, vpc: ec2.Vpc) -> None:
+    def _add_endpoints(self) -> None:
         # Layers of images lie in S3.
-        images = vpc.add_gateway_endpoint("S3", service=ec2.GatewayVpcEndpointAwsService.S3)
+        images = self.vpc.add_gateway_endpoint("S3", service=ec2.GatewayVpcEndpointAwsService.S3)
         self.ready.append(images)
-        admitted: Mapping[str, ec2.InterfaceVpcEndpointAwsService] = _INTERFACES
-        for name, service in admitted.items():
-            self.ready.append(vpc.add_interface_endpoint(in_pascal_case(name), service=service))
+        for name, service in _INTERFACES.items():
+            endpoint = self.vpc.add_interface_endpoint(in_pascal_case(name), service=service, open=False)
+            endpoint.connections.allow_default_port_from(self.outbound_only)
+            self.ready.append(endpoint)

@@ -19,7 +19,8 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from infra.bundle import ROOT, Bundle, BundlingFailed, build, digest, requirements_of
+from infra.acknowledgements import acknowledge
+from infra.bundle import AWS_PYTHON, ROOT, Bundle, BundlingFailed, build, digest, requirements_of
 from infra.components.log import Log
 from infra.settings import Environment
 
@@ -61,6 +62,7 @@ class PythonFunction(Construct):
                 reserved_concurrent_executions=reserved_concurrency,
                 snap_start=lambda_.SnapStartConf.ON_PUBLISHED_VERSIONS if snap_start else None,
             )
+        _acknowledge_runtime(self.function)
 
 
 def published(function: lambda_.Function) -> lambda_.IFunction:
@@ -69,6 +71,14 @@ def published(function: lambda_.Function) -> lambda_.IFunction:
         "@aws-cdk/aws-lambda:snapStartRequirePublish", "the alias below points to a published version"
     )
     return lambda_.Alias(function, "Live", alias_name="live", version=function.current_version)
+
+
+def _acknowledge_runtime(function: lambda_.Function) -> None:
+    acknowledge(
+        function,
+        "AwsSolutions-L1",
+        f"Python {AWS_PYTHON} is what the images run and what the wheels of the lock are for; all three rise together",
+    )
 
 
 @contextmanager

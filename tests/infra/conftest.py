@@ -13,7 +13,7 @@ from localstack.toolchain.node import find_node
 # Read when aws_cdk is imported: the Node of PATH may be older than jsii takes.
 os.environ.setdefault("JSII_NODE", str(find_node(os.environ) or "node"))
 
-from tests.infra.synthesis import Synthesis, synthesise
+from tests.infra.synthesis import EVERY_SETTING, Synthesis, synthesise
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +25,12 @@ def synthesised() -> Callable[[str], Synthesis]:
 @pytest.fixture(scope="session")
 def prod(synthesised: Callable[[str], Synthesis]) -> Synthesis:
     return synthesised("prod")
+
+
+@pytest.fixture(scope="session")
+def chosen() -> Synthesis:
+    """Prod with every setting chosen otherwise."""
+    return synthesise("prod", **EVERY_SETTING)
 
 
 @pytest.fixture(scope="session")

@@ -79,9 +79,39 @@ def context(environment: str, **more: object) -> dict[str, object]:
     return {**flags, **WITHOUT_BUNDLING, "environment": environment, **more}
 
 
-def synthesise(environment: str) -> Synthesis:
-    stacks = compose(App(context=context(environment)))
+def synthesise(environment: str, **settings: object) -> Synthesis:
+    more = {"settings": settings} if settings else {}
+    stacks = compose(App(context=context(environment, **more)))
     return Synthesis(Template.from_stack(stacks.data), Template.from_stack(stacks.service))
+
+
+#: Whatever a deployment can choose, chosen otherwise than usual.
+EVERY_SETTING: dict[str, object] = {
+    "shard_count": 32,
+    "scheduler": {"tasks": 3, "most": 9, "cpu_units": 512, "memory_mb": 2048},
+    "worker": {"tasks": 1, "most": 4},
+    "sweep_interval_ms": 2000,
+    "lanes": {"default": {"host": "ecs"}, "catchup": {"host": "lambda-warm", "concurrency": 40}},
+    "worker_reserved_concurrency": 60,
+    "worker_snap_start": True,
+    "grants": [
+        {"arn": "arn:aws:lambda:eu-west-1:123456789012:function:report"},
+        {"arn": "arn:aws:glue:eu-west-1:123456789012:job/night", "actions": ["glue:StartJobRun"]},
+    ],
+    "run_retention_days": 60,
+    "log_retention_days": 365,
+    "network": {"mode": "private", "zones": 3},
+    "encryption": "own",
+    "custom_domain": {
+        "name": "jobs.example.com",
+        "certificate_arn": "arn:aws:acm:eu-west-1:123456789012:certificate/6c0c",
+    },
+    "warm_throughput": {"reads_per_second": 20000, "writes_per_second": 8000},
+    "alarm_email": "ops@example.com",
+    "drift_slo_ms": 250,
+    "permission_boundary": "TeamBoundary",
+    "tags": {"team": "platform"},
+}
 
 
 def actions_of(statement: Properties) -> list[str]:
