@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from shared.adapters.aws.calls import Calls, Patience
+from shared.adapters.aws.calls import Calls, Patience, RetryBudget
 from shared.adapters.memory import SeededRandomness
-from shared.domain.errors import OutcomeUnknown, StoreThrottled
+from shared.domain.errors import OutcomeUnknown, StoreError, StoreThrottled
 from shared.domain.instants import Instant
 
 THROTTLE = ClientError({"Error": {"Code": "ThrottlingException"}}, "Query")
@@ -53,6 +53,43 @@ def test_the_bound_of_a_pause_doubles_up_to_its_cap() -> None:
 
     assert Calls(clock, LongestPause(), patience).repeat("op", failing(*[THROTTLE] * 5)) == "answer"
     assert clock.pauses == [0.1, 0.2, 0.4, 0.5, 0.5]
+
+
+def attempts_made(calls: Calls, failure: Exception) -> int:
+    made = 0
+
+    def call() -> None:
+        nonlocal made
+        made += 1
+        raise failure
+
+    with pytest.raises(StoreError):
+        calls.repeat("op", call)
+    return made
+
+
+@pytest.mark.parametrize(("failure", "attempts"), [(THROTTLE, 10), (NO_ANSWER, 3)])
+def test_while_a_store_is_out_calls_are_soon_made_once_each(failure: Exception, attempts: int) -> None:
+    budget = RetryBudget(most=2 * (attempts - 1) + 1)
+    calls = [Calls(RecordingClock(), LongestPause(), Patience(budget=budget)) for _ in range(2)]
+
+    assert [attempts_made(each, failure) for each in calls * 2] == [attempts, attempts, 2, 1]
+
+
+def test_answers_earn_the_budget_back_up_to_its_most() -> None:
+    budget = RetryBudget(most=2, earned=0.5)
+    calls = Calls(RecordingClock(), LongestPause(), Patience(budget=budget))
+    assert [attempts_made(calls, THROTTLE) for _ in range(2)] == [3, 1]
+
+    for _ in range(100):
+        calls.repeat("op", failing())
+    assert [attempts_made(calls, THROTTLE) for _ in range(2)] == [3, 1]
+
+
+def test_a_repeat_that_succeeds_costs_its_price() -> None:
+    calls = Calls(RecordingClock(), LongestPause(), Patience(budget=RetryBudget(most=2, earned=0)))
+    assert calls.repeat("op", failing(THROTTLE)) == "answer"
+    assert attempts_made(calls, THROTTLE) == 2
 
 
 def test_pauses_are_spread_over_their_whole_bound() -> None:

@@ -7,7 +7,7 @@ then fails on a row that the store recognises as its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias, TypeVar
 
@@ -22,6 +22,33 @@ T = TypeVar("T")
 SendBatch: TypeAlias = Callable[[Sequence[T]], list[tuple[T, StoreError]]]
 
 
+@dataclass(slots=True)
+class RetryBudget:
+    """What a whole process may spend on calls that are made again: each costs one, each answer earns some back.
+
+    Alone, every call would be made ten times while a table is out, by every thread at once: a storm that keeps it out.
+    With the budget spent a call fails at its first failure, and whoever asked tries again at its own, slower pace.
+    Threads may lose an update between them, which costs nothing.
+    """
+
+    most: float = 100.0
+    earned: float = 0.2
+    _left: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._left = self.most
+
+    def spend(self) -> bool:
+        """Whether there was enough left."""
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
+
+    def earn(self) -> None:
+        self._left = min(self.most, self._left + self.earned)
+
+
 @dataclass(frozen=True, slots=True)
 class Patience:
     """How often a call is made at most, and the pauses between: uniform up to a bound that doubles."""
@@ -31,6 +58,8 @@ class Patience:
     unanswered_attempts: int = 3
     base_seconds: float = 0.025
     cap_seconds: float = 1.0
+    #: Shared by all who are given this patience.
+    budget: RetryBudget | None = field(default=None, compare=False)
 
     def bounds(self) -> Iterator[float]:
         """The longest pause after each attempt but the last, in seconds."""
@@ -61,7 +90,7 @@ class Calls:
         bounds = self._patience.bounds()
         while True:
             try:
-                return call()
+                answer = call()
             except CALL_FAILURES as error:
                 failure = fault(operation, error)
                 if isinstance(failure, (ConditionFailed, TransactionRefused)):
@@ -70,15 +99,25 @@ class Calls:
                     lost = failure
                 unanswered += isinstance(failure, (OutcomeUnknown, Unreachable))
                 bound = next(bounds, None) if self._may_repeat(failure, unanswered) else None
-                if bound is None:
+                if bound is None or not self._may_afford():
                     # A refusal says nothing about the attempt whose answer was lost.
                     raise lost or failure from error
+            else:
+                self._earn()
+                return answer
             self.pause(bound)
 
     def _may_repeat(self, failure: StoreError, unanswered: int) -> bool:
-        if isinstance(failure, (StoreThrottled, StoreContended)):
-            return True
-        return isinstance(failure, (OutcomeUnknown, Unreachable)) and unanswered < self._patience.unanswered_attempts
+        if isinstance(failure, (OutcomeUnknown, Unreachable)) and unanswered >= self._patience.unanswered_attempts:
+            return False
+        return isinstance(failure, (StoreThrottled, StoreContended, OutcomeUnknown, Unreachable))
+
+    def _may_afford(self) -> bool:
+        return self._patience.budget is None or self._patience.budget.spend()
+
+    def _earn(self) -> None:
+        if self._patience.budget is not None:
+            self._patience.budget.earn()
 
     def once(self, operation: str, call: Callable[[], R]) -> R:
         """The answer of one attempt. Raises as `repeat` does."""
