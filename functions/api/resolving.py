@@ -21,6 +21,7 @@ from functions.api.authenticating import authenticator_of
 from functions.api.backend import Backend
 from functions.api.batches import BatchRoutes
 from functions.api.bulk import BulkRoutes
+from functions.api.documentation import DocumentationRoutes
 from functions.api.editor import JobEditor
 from functions.api.explanations import ExplainRoutes
 from functions.api.fleet import FleetRoutes
@@ -61,6 +62,7 @@ def routes_of(backend: Backend) -> list[Route]:
         GrantRoutes(backend),
         FleetRoutes(backend),
         HealthRoutes(backend),
+        DocumentationRoutes(),
     )
     return [route for group in groups for route in group.routes()]
 

@@ -35,9 +35,14 @@ class Route:
     is_body_optional: bool = False
     max_body_bytes: int = MAX_BODY_BYTES
 
+    @property
+    def parameters(self) -> list[str]:
+        """The names of the parts of the path that vary."""
+        return [name[1:-1] for name in _PARAMETER.findall(self.path)]
+
     def fits(self, path: str) -> bool:
         # Powertools would let a line break stand at the end of a path, and a job_id hold almost anything.
-        return re.fullmatch(_PARAMETER.sub(r"[^/\\s]+", self.path), path) is not None
+        return re.fullmatch(_PARAMETER.sub(r"[^/\\s]+", re.escape(self.path)), path) is not None
 
 
 def route_of(routes: Sequence[Route], method: str, path: str) -> Route:

@@ -3,58 +3,51 @@ from __future__ import annotations
 import pytest
 
 from functions.api.authentication import CACHE_SECONDS
-from functions.api.resolving import routes_of
 from shared.domain.access import Scope
 from shared.domain.instants import SECOND, Instant
-from tests.unit.api.world import JOB, World
+from tests.unit.api.prepared import Example, examples, prepared
+from tests.unit.api.world import World
 
 CACHE_MS = int(CACHE_SECONDS * SECOND)
 
-ROUTES = [
-    ("POST", "/v1/jobs", Scope.WRITE),
-    ("GET", "/v1/jobs", Scope.READ),
-    ("GET", "/v1/jobs/a", Scope.READ),
-    ("PATCH", "/v1/jobs/a", Scope.WRITE),
-    ("DELETE", "/v1/jobs/a", Scope.WRITE),
-    ("POST", "/v1/jobs/a/pause", Scope.WRITE),
-    ("POST", "/v1/jobs/a/resume", Scope.WRITE),
-    ("GET", "/v1/jobs/a/runs", Scope.READ),
-    ("GET", "/v1/jobs/a/runs/b", Scope.READ),
-    ("POST", "/v1/schedules/preview", Scope.READ),
-]
+SCOPED = [each for each in examples() if each.route.scope is not None]
 
 
-def test_every_route_but_health_is_in_the_table_of_this_test() -> None:
-    world = World()
-    backend = world.backend()
-    listed = {
-        (route.method, route.path.replace("<job_id>", "a").replace("<run_id>", "b")) for route in routes_of(backend)
-    }
-    assert listed == {(method, path) for method, path, _ in ROUTES} | {("GET", "/v1/health")}
-
-
-@pytest.mark.parametrize(("method", "path", "scope"), ROUTES)
-def test_without_a_key_nothing_is_answered_but_that(method: str, path: str, scope: Scope) -> None:
-    del scope
-    reply = World().send(method, path, "no json", key=None)
+@pytest.mark.parametrize("example", SCOPED, ids=str)
+def test_without_a_key_nothing_is_answered_but_that(example: Example) -> None:
+    reply = World().send(example.route.method, example.path, "no json", key=None)
     assert reply.status == 401
     assert reply.headers["www-authenticate"] == 'Bearer realm="carillon"'
     assert reply.headers["content-type"] == "application/problem+json"
     assert "errors" not in reply.json
 
 
-@pytest.mark.parametrize(("method", "path", "scope"), ROUTES)
-def test_a_key_without_the_scope_is_refused_by_its_name(method: str, path: str, scope: Scope) -> None:
-    world = World()
-    world.create(job_id="a")
+@pytest.mark.parametrize("example", SCOPED, ids=str)
+def test_a_key_without_the_scope_is_refused_by_its_name(example: Example) -> None:
+    world = prepared()
+    scope = example.route.scope
+    key = world.mint("acme", *(other for other in Scope if other is not scope))
     before = world.contents()
-    others = [other for other in Scope if other is not scope]
-    key = world.mint("acme", *others)
-    before = world.contents()
-    reply = world.send(method, path, JOB, key=key)
+    reply = example.send(world, key=key)
     assert reply.status == 403
     assert f"scope {scope}" in reply.json["detail"]
     assert f'scope="{scope}"' in reply.headers["www-authenticate"]
+    assert world.contents() == before
+
+
+@pytest.mark.parametrize("example", SCOPED, ids=str)
+@pytest.mark.parametrize("fault", ["expired", "revoked", "truncated", "forged", "of nobody"])
+def test_a_key_that_is_not_valid_any_more_or_never_was_opens_no_route(example: Example, fault: str) -> None:
+    world = prepared()
+    text = world.mint("acme", expires_at=Instant(world.clock.now() + 1) if fault == "expired" else None)
+    world.clock.advance(1)
+    if fault == "revoked":
+        world.access.revoke_key(world.key_of(text).key_id, at=world.clock.now())
+    text = {"truncated": text[:-1], "forged": text[:-4] + "AAAA", "of nobody": "crl_0123456789ab_" + "A" * 43}.get(
+        fault, text
+    )
+    before = world.contents()
+    assert example.send(world, key=text).status == 401
     assert world.contents() == before
 
 
@@ -127,18 +120,6 @@ def test_a_key_that_was_not_there_works_as_soon_as_it_is() -> None:
     assert world.send("GET", "/v1/jobs", key=text).status == 401
     world.access.put_key(key)
     assert world.send("GET", "/v1/jobs", key=text).status == 200
-
-
-def test_the_jobs_and_runs_of_another_owner_are_not_found() -> None:
-    world = World()
-    world.create(job_id="a")
-    stranger = world.mint("globex")
-    for method, path, _ in ROUTES[2:9]:
-        body = {"name": "mine"} if method == "PATCH" else None
-        reply = world.send(method, path, body, key=stranger)
-        assert reply.status == 404, path
-    assert world.send("GET", "/v1/jobs", key=stranger).json["items"] == []
-    assert world.job("a").revision == 1
 
 
 def test_health_is_open_and_tells_version_and_zone_data() -> None:

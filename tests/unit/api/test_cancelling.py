@@ -9,8 +9,7 @@ from shared.adapters.memory import MemoryJobStore, MemoryRunStore
 from shared.domain.errors import OutcomeUnknown
 from shared.domain.instants import DAY, HOUR, MINUTE, SECOND, Instant
 from shared.domain.job import Cancellation, Job, JobState
-from shared.domain.keys import run_id_of
-from shared.domain.run import Finish, Run, RunKind, RunStatus
+from shared.domain.run import Finish, Run, RunStatus
 from shared.ports import Completion
 from tests.unit.api.test_idempotency import LosesAnswers
 from tests.unit.api.world import World
@@ -20,18 +19,7 @@ PATH = "/v1/jobs/nightly-report"
 
 def run_of(world: World, job: Job, slot: Instant, status: RunStatus = RunStatus.RUNNING) -> Run:
     """A run that a worker has claimed, and, where `status` is no longer alive, finished."""
-    run = Run(
-        job_key=job.job_key,
-        run_id=run_id_of(slot),
-        kind=RunKind.SCHEDULED,
-        slot=slot,
-        fire_at=slot,
-        status=RunStatus.RUNNING,
-        generation=job.generation,
-        claim_id="claim",
-        lease_until=Instant(slot + MINUTE),
-    )
-    assert world.runs.insert([run]) == [None]
+    run = world.claimed(job, slot)
     if not status.is_alive:
         ended = Finish(run.key, run.token, status, ended_at=Instant(slot + SECOND))
         assert world.runs.finish([ended]) == [ended.status]

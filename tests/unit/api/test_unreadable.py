@@ -135,7 +135,7 @@ def test_an_unknown_route_is_answered_404(path: str) -> None:
     ("method", "path", "allowed"),
     [
         ("PUT", "/v1/jobs", "GET, POST"),
-        ("POST", "/v1/jobs/a", "DELETE, GET, PATCH"),
+        ("POST", "/v1/jobs/a", "DELETE, GET, PATCH, PUT"),
         ("OPTIONS", "/v1/jobs/a/pause", "POST"),
         ("HEAD", "/v1/jobs/a/runs/b", "GET"),
         ("POST", "/v1/health", "GET"),

@@ -23,8 +23,10 @@ from shared.adapters.memory import (
 )
 from shared.domain.access import KEY_ID_BYTES, SECRET_BYTES, ApiKey, Scope, mint_key
 from shared.domain.entry import Entry
-from shared.domain.instants import Instant
+from shared.domain.instants import MINUTE, Instant
 from shared.domain.job import Job
+from shared.domain.keys import run_id_of
+from shared.domain.run import Run, RunKind, RunStatus
 from shared.ports import JobStore, RunStore
 
 SHARD_COUNT = 4
@@ -136,6 +138,22 @@ class World:
         assert job is not None
         return job
 
+    def claimed(self, job: Job, slot: Instant) -> Run:
+        """A run that a worker has claimed."""
+        run = Run(
+            job_key=job.job_key,
+            run_id=run_id_of(slot),
+            kind=RunKind.SCHEDULED,
+            slot=slot,
+            fire_at=slot,
+            status=RunStatus.RUNNING,
+            generation=job.generation,
+            claim_id="claim",
+            lease_until=Instant(slot + MINUTE),
+        )
+        assert self.runs.insert([run]) == [None]
+        return run
+
     def entries(self) -> list[Entry]:
         return [entry for shard in self.tables.entries.values() for entry in shard.values()]
 
@@ -146,7 +164,8 @@ class World:
     def contents(self) -> Any:
         """All that the API can write."""
         tables = self.tables
-        return deepcopy((tables.jobs, tables.entries, tables.runs, tables.keys, tables.receipts))
+        access = (tables.keys, tables.receipts, tables.grants, tables.signing_keys)
+        return deepcopy((tables.jobs, tables.entries, tables.runs, access, tables.is_firing))
 
 
 def refused(world: World, body: object, content_type: str = "application/json") -> dict[str, Any]:

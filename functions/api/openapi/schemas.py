@@ -1,0 +1,424 @@
+"""Schemas of answers, and of what the domain reads itself (schedules, targets). Names are those of the API's words."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from shared.domain.limits import JOB_ID, MAX_CRON_LENGTH, MAX_EXCLUDED_DATES, MAX_RUNS, MAX_URL_LENGTH, OWNER_ID, RUN_ID
+
+Schema = dict[str, Any]
+
+INSTANT: Final[Schema] = {"type": "string", "format": "date-time", "examples": ["2026-11-27T01:30:00.000Z"]}
+DURATION: Final[Schema] = {"type": "string", "pattern": "^P", "examples": ["PT90S", "P1D"]}
+COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
+TEXT: Final[Schema] = {"type": "string"}
+FLAG: Final[Schema] = {"type": "boolean"}
+CURSOR: Final[Schema] = {"type": ["string", "null"], "description": "Pass it as `cursor` to go on; null: that was all."}
+
+
+def ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def nullable(schema: Schema) -> Schema:
+    kind = schema.get("type")
+    if isinstance(kind, str) and "enum" not in schema:
+        return {**schema, "type": [kind, "null"]}
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def record(properties: dict[str, Schema], *, optional: tuple[str, ...] = (), about: str = "") -> Schema:
+    """An object with exactly these members; all but the optional ones are always there."""
+    schema: Schema = {
+        "type": "object",
+        "properties": properties,
+        "required": [name for name in properties if name not in optional],
+        "additionalProperties": False,
+    }
+    return {"description": about, **schema} if about else schema
+
+
+def listing(item: Schema) -> Schema:
+    about = "A page may be short or empty while `next_cursor` is set."
+    return record({"items": {"type": "array", "items": item}, "next_cursor": CURSOR}, about=about)
+
+
+def one_of(*values: str) -> Schema:
+    return {"type": "string", "enum": list(values)}
+
+
+def full(pattern: str) -> str:
+    return f"^(?:{pattern})$"
+
+
+JOB_ID_SCHEMA: Final[Schema] = {"type": "string", "pattern": full(JOB_ID.pattern), "examples": ["nightly-report"]}
+RUN_ID_SCHEMA: Final[Schema] = {"type": "string", "pattern": full(RUN_ID.pattern), "examples": ["20261127T013000000Z"]}
+OWNER_ID_SCHEMA: Final[Schema] = {"type": "string", "pattern": full(OWNER_ID.pattern), "examples": ["acme"]}
+KEY_ID_SCHEMA: Final[Schema] = {"type": "string", "pattern": "^[0-9a-f]{12}$", "examples": ["a1b2c3d4e5f6"]}
+
+_RUN_STATUS: Final = one_of("waiting", "running", "succeeded", "failed", "timed_out", "cancelled", "skipped")
+_SCOPES: Final[Schema] = {"type": "array", "items": one_of("read", "write", "admin")}
+
+_OPTIONS: Final[dict[str, Schema]] = {
+    "start_at": nullable(INSTANT),
+    "end_at": nullable(INSTANT),
+    "max_runs": {"type": ["integer", "null"], "minimum": 1, "maximum": MAX_RUNS},
+    "window": nullable(DURATION),
+    "exclude": {
+        "type": ["array", "null"],
+        "maxItems": MAX_EXCLUDED_DATES,
+        "items": record({"date": {"type": "string", "format": "date"}, "reason": TEXT}, optional=("reason",)),
+    },
+}
+
+
+def _kind(name: str, own: dict[str, Schema], about: str) -> Schema:
+    return {
+        "description": about,
+        "type": "object",
+        "properties": {**own, **_OPTIONS},
+        "required": [name],
+        "additionalProperties": False,
+    }
+
+
+SCHEDULE: Final[Schema] = {
+    "description": "Exactly one of `at`, `in`, `cron` and `every`; the other members are options.",
+    "oneOf": [
+        _kind("at", {"at": TEXT, "timezone": TEXT}, "Once: an instant, or a local time with its timezone."),
+        _kind("in", {"in": DURATION}, "Once, from now; stored as `at`."),
+        _kind(
+            "cron",
+            {
+                "cron": {"type": "string", "maxLength": MAX_CRON_LENGTH, "examples": ["30 2 * * MON-FRI"]},
+                "timezone": {"type": "string", "examples": ["Europe/Berlin"]},
+                "dst": one_of("run", "skip"),
+                "seconds": FLAG,
+            },
+            "Five fields as in Unix, `@daily` and the like, or AWS `cron(...)` and `rate(...)`.",
+        ),
+        _kind("every", {"every": DURATION, "anchor": nullable(INSTANT)}, "A fixed interval from an anchor."),
+    ],
+}
+
+TARGET: Final[Schema] = {
+    "description": "What a run calls.",
+    "oneOf": [
+        {
+            "type": "object",
+            "properties": {
+                "type": {"const": "http"},
+                "url": {"type": "string", "maxLength": MAX_URL_LENGTH, "examples": ["https://example.com/hook"]},
+            },
+            "required": ["type", "url"],
+        },
+        {
+            "type": "object",
+            "properties": {
+                "type": {"const": "lambda"},
+                "function_arn": TEXT,
+                "invocation": one_of("sync", "async"),
+            },
+            "required": ["type", "function_arn"],
+            "additionalProperties": False,
+        },
+        {
+            "type": "object",
+            "properties": {"type": {"const": "handler"}, "name": {"type": "string", "examples": ["echo"]}},
+            "required": ["type", "name"],
+            "additionalProperties": False,
+        },
+        {
+            "type": "object",
+            "properties": {
+                "type": {"const": "aws"},
+                "service": TEXT,
+                "operation": TEXT,
+                "parameters": {"type": "object"},
+            },
+            "required": ["type", "service", "operation"],
+            "additionalProperties": False,
+        },
+    ],
+}
+
+_RUN_ERROR: Final = nullable(record({"type": TEXT, "message": TEXT}))
+
+RUN: Final = record(
+    {
+        "run_id": RUN_ID_SCHEMA,
+        "job_id": JOB_ID_SCHEMA,
+        "kind": one_of("scheduled", "manual", "backfill", "catch_up"),
+        "slot": INSTANT,
+        "fire_at": INSTANT,
+        "status": _RUN_STATUS,
+        "reason": nullable(TEXT),
+        "attempt": COUNT,
+        "fencing_token": COUNT,
+        "worker_id": nullable(TEXT),
+        "completion": nullable(TEXT),
+        "enqueued_at": nullable(INSTANT),
+        "received_at": nullable(INSTANT),
+        "started_at": nullable(INSTANT),
+        "ended_at": nullable(INSTANT),
+        "drift_ms": nullable(
+            record({part: {"type": "integer"} for part in ("total", "dispatch", "queue", "claim", "start")})
+        ),
+        "output": nullable(TEXT),
+        "error": _RUN_ERROR,
+        "progress": nullable(TEXT),
+        "attempts": {
+            "type": "array",
+            "items": record(
+                {
+                    "attempt": COUNT,
+                    "started_at": nullable(INSTANT),
+                    "ended_at": nullable(INSTANT),
+                    "error": _RUN_ERROR,
+                    "worker_id": TEXT,
+                }
+            ),
+        },
+        "gap": record({"first": INSTANT, "last": INSTANT, "count": COUNT}, about="The slots that this row stands for."),
+    },
+    optional=("gap",),
+    about="The record of one execution of a slot.",
+)
+
+JOB: Final = record(
+    {
+        "job_id": JOB_ID_SCHEMA,
+        "name": TEXT,
+        "group": TEXT,
+        "tags": {"type": "object", "additionalProperties": TEXT},
+        "state": one_of("active", "paused", "completed", "cancelled"),
+        "state_reason": {**nullable(TEXT), "description": "Why Carillon itself paused the job."},
+        "schedule": ref("Schedule"),
+        "target": {"type": "object", "properties": {"type": TEXT}, "required": ["type"]},
+        "payload": {"description": "Any JSON."},
+        "lane": TEXT,
+        "timeout": DURATION,
+        "retry": record(
+            {
+                "max_attempts": COUNT,
+                "base": DURATION,
+                "factor": {"type": "number"},
+                "cap": DURATION,
+                "max_age": DURATION,
+                "retry_on": {"type": "array", "items": TEXT},
+                "never_on": {"type": "array", "items": TEXT},
+            }
+        ),
+        "overlap": one_of("allow", "skip", "buffer_one", "cancel_other"),
+        "max_concurrent": nullable(COUNT),
+        "misfire": record(
+            {"policy": one_of("fire_once", "fire_all", "skip"), "grace": nullable(DURATION), "limit": COUNT}
+        ),
+        "keep_after_completion": DURATION,
+        "generation": COUNT,
+        "revision": COUNT,
+        "next_slots": {"type": "array", "items": INSTANT},
+        "last_run": nullable(record({"run_id": RUN_ID_SCHEMA, "status": _RUN_STATUS})),
+        "created_at": INSTANT,
+        "created_by": TEXT,
+        "updated_at": INSTANT,
+        "updated_by": TEXT,
+    },
+    about="What a user asked for: schedule, target, payload and policies.",
+)
+
+PROBLEM: Final = record(
+    {
+        "type": {"type": "string", "format": "uri"},
+        "title": TEXT,
+        "status": {"type": "integer"},
+        "detail": TEXT,
+        "instance": {**TEXT, "description": "The id of the request, under which the log has more."},
+        "errors": {
+            "type": "array",
+            "items": record(
+                {"pointer": {**TEXT, "examples": ["#/schedule/cron"]}, "detail": TEXT, "example": {}},
+                optional=("example",),
+            ),
+        },
+    },
+    optional=("errors",),
+    about="RFC 9457. `errors` names each member at fault, with a value that would be accepted there.",
+)
+
+_KEY_MEMBERS: Final[dict[str, Schema]] = {
+    "key_id": KEY_ID_SCHEMA,
+    "name": TEXT,
+    "scopes": _SCOPES,
+    "created_at": INSTANT,
+    "created_by": TEXT,
+    "expires_at": nullable(INSTANT),
+    "revoked_at": nullable(INSTANT),
+}
+_SIGNING_KEY_MEMBERS: Final[dict[str, Schema]] = {"key_id": KEY_ID_SCHEMA, "created_at": INSTANT, "created_by": TEXT}
+_FAILED: Final[dict[str, Schema]] = {"status": {"type": "integer"}, "problem": ref("Problem")}
+_OUTCOME: Final = one_of("cancelled_before_fire", "running", "already_ended")
+_RUN_IDS: Final[Schema] = {"type": "array", "items": RUN_ID_SCHEMA}
+_DELETED: Final = one_of("deleted")
+
+COMPONENTS: Final[dict[str, Schema]] = {
+    "Schedule": SCHEDULE,
+    "Target": TARGET,
+    "Job": JOB,
+    "Jobs": listing(ref("Job")),
+    "Run": RUN,
+    "Runs": listing(ref("Run")),
+    "Problem": PROBLEM,
+    "Cancellation": record(
+        {
+            "outcome": _OUTCOME,
+            "run_ids": _RUN_IDS,
+            "purge": record({"erased_runs": COUNT, "is_done": FLAG}),
+        },
+        optional=("purge",),
+        about="The runs that are alive; nothing else will start. A repeat answers the same.",
+    ),
+    "BatchResult": record(
+        {
+            "items": {
+                "type": "array",
+                "items": record(
+                    {"job_id": {}, "status": {"type": "integer"}, "revision": COUNT, "problem": ref("Problem")},
+                    optional=("revision", "problem"),
+                ),
+            }
+        },
+        about="One item for each of the request, in its order.",
+    ),
+    "BulkResult": record(
+        {
+            "changed": COUNT,
+            "items": {
+                "type": "array",
+                "items": record(
+                    {
+                        "job_id": JOB_ID_SCHEMA,
+                        **_FAILED,
+                        "state": TEXT,
+                        "outcome": _OUTCOME,
+                        "run_ids": _RUN_IDS,
+                    },
+                    optional=("problem", "state", "outcome", "run_ids"),
+                ),
+            },
+            "next_cursor": CURSOR,
+        }
+    ),
+    "BackfillResult": record(
+        {
+            "dry_run": FLAG,
+            "planned": COUNT,
+            "items": {
+                "type": "array",
+                "items": record(
+                    {
+                        "slot": INSTANT,
+                        "run_id": RUN_ID_SCHEMA,
+                        "outcome": one_of("planned", "has_run", "not_settled"),
+                    }
+                ),
+            },
+            "next_from": {**nullable(INSTANT), "description": "Repeat with it as `from`; null: the range is done."},
+        }
+    ),
+    "Explanation": record(
+        {
+            "job_id": JOB_ID_SCHEMA,
+            "run_id": nullable(RUN_ID_SCHEMA),
+            "slot": INSTANT,
+            "fire_at": INSTANT,
+            "outcome": one_of("ran", "running", "waiting", "did_not_run", "not_due"),
+            "reason": nullable(TEXT),
+            "detail": TEXT,
+            "drift_ms": nullable({"type": "object", "additionalProperties": {"type": "integer"}}),
+            "steps": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {"step": TEXT, "at": nullable(INSTANT)},
+                    "required": ["step", "at"],
+                },
+            },
+        }
+    ),
+    "PreviewedSlots": record(
+        {
+            "items": {
+                "type": "array",
+                "items": record(
+                    {
+                        "slot": INSTANT,
+                        "local": TEXT,
+                        "fires": FLAG,
+                        "latest_fire_at": INSTANT,
+                        "marks": {"type": "array", "items": TEXT},
+                    }
+                ),
+            }
+        }
+    ),
+    "Key": record(_KEY_MEMBERS),
+    "Keys": listing(ref("Key")),
+    "NewKey": record({**_KEY_MEMBERS, "key": {**TEXT, "description": "Shown once: send it as a bearer token."}}),
+    "SigningKeys": listing(record(_SIGNING_KEY_MEMBERS)),
+    "NewSigningKey": record({**_SIGNING_KEY_MEMBERS, "secret": {**TEXT, "description": "Shown once."}}),
+    "DeletedSigningKey": record({"key_id": TEXT, "outcome": _DELETED}),
+    "Grant": record(
+        {
+            "grant_id": KEY_ID_SCHEMA,
+            "owner_id": OWNER_ID_SCHEMA,
+            "target_type": TEXT,
+            "resource": TEXT,
+            "role_arn": nullable(TEXT),
+            "created_at": INSTANT,
+            "created_by": TEXT,
+        }
+    ),
+    "Grants": listing(ref("Grant")),
+    "NewGrant": record(
+        {"target_type": one_of("http", "lambda", "aws", "secret"), "resource": TEXT, "role_arn": nullable(TEXT)},
+        optional=("role_arn",),
+        about="The ARN, the ARN that ends in `*`, or for http the host, that the owner's targets may call.",
+    ),
+    "DeletedGrant": record({"grant_id": TEXT, "outcome": _DELETED}),
+    "Fleet": record(
+        {
+            "firing": FLAG,
+            "shard_count": COUNT,
+            "nodes": {
+                "type": "array",
+                "items": record(
+                    {
+                        "node_id": TEXT,
+                        "beat": COUNT,
+                        "version": TEXT,
+                        "message_version": COUNT,
+                        "started_at": INSTANT,
+                        "shards": {"type": "array", "items": COUNT},
+                    }
+                ),
+            },
+            "shards": {
+                "type": "array",
+                "items": record(
+                    {
+                        "shard": COUNT,
+                        "owner": nullable(TEXT),
+                        "epoch": COUNT,
+                        "watermark": nullable(INSTANT),
+                        "lag_ms": nullable(COUNT),
+                    }
+                ),
+            },
+        }
+    ),
+    "Firing": record({"on": FLAG}),
+    "OwnerErasure": record({"jobs": COUNT, "runs": COUNT, "keys": COUNT, "is_done": FLAG, "next_cursor": CURSOR}),
+    "Health": record({"status": one_of("ok"), "version": TEXT, "tzdata": TEXT}),
+    "OpenApi": {"type": "object", "required": ["openapi"]},
+}
