@@ -24,6 +24,10 @@ _ARN = re.compile(r"arn:aws[a-z-]*:([a-z0-9-]+):([a-z0-9-]+):(\d{12}):([A-Za-z0-
 _ROLE = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/[A-Za-z0-9_+=,.@/-]{1,512}", re.ASCII)
 _HOST = re.compile(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]", re.ASCII)
 _SEPARATOR = re.compile("[:/]")
+#: `arn`, partition, service, Region and account: what precedes the name in an ARN.
+_ARN_PARTS: Final = 5
+#: Kinds of resources whose name is followed by a version or an alias.
+_VERSIONED: Final = frozenset({"function", "stateMachine", "task-definition"})
 _MAX_RESOURCE_LENGTH = 1024
 _EXAMPLES: Final = {
     HTTP: {"target_type": HTTP, "resource": "*.example.com"},
@@ -56,8 +60,9 @@ class OwnResources:
 
     def touched_by(self, resource: str) -> bool:
         """The ARN, or the one that ends in `*`, is or may be one of Carillon's own."""
-        is_open = resource.endswith("*")
         *whole, last = _SEPARATOR.split(resource.removesuffix("*"))
+        # `function:report:*` leaves the version open and not the name.
+        is_open = resource.endswith("*") and not (len(whole) > _ARN_PARTS + 1 and whole[_ARN_PARTS] in _VERSIONED)
         return any(
             any(_is_covered(name, by=own) for name in whole)
             or _is_covered(last, by=own)
