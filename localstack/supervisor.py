@@ -23,6 +23,7 @@ from localstack.environment import scrubbed
 from localstack.processes import Running
 from localstack.task_definitions import TaskSpec, wanted_tasks
 from localstack.workspace import Workspace, read_json, write_json
+from shared.config import PULSE_FOLDER_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,7 +102,9 @@ class Supervisor:
 
     def _start(self, place: Place) -> Running:
         spec = place.spec
-        environ = {**self._environ, **dict(spec.environ), "AWS_ENDPOINT_URL": self._endpoint}
+        pulse = str(self._workspace.subfolder("pulses") / spec.name)
+        environ = {**self._environ, **dict(spec.environ), PULSE_FOLDER_VARIABLE: pulse}
+        environ.setdefault("AWS_ENDPOINT_URL", self._endpoint)
         process = processes.start(
             spec.name,
             spec.command,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from shared.schema import LANES, TABLES
 
 #: Tells the metrics of this deployment from those of another one in the same account.
 DEPLOYMENT_VARIABLE = "CARILLON_DEPLOYMENT"
 
+#: The folder in which a process gives signs of life; without it there are none.
+PULSE_FOLDER_VARIABLE = "CARILLON_PULSE_FOLDER"
 #: How many shards a fleet has, unless its environment says otherwise.
 DEFAULT_SHARD_COUNT = 16
 
@@ -68,6 +71,11 @@ def required(environment: Mapping[str, str], variable: str) -> str:
     if not value:
         raise ConfigurationMissing(variable)
     return value
+
+
+def pulse_folder(environment: Mapping[str, str]) -> Path | None:
+    folder = environment.get(PULSE_FOLDER_VARIABLE)
+    return Path(folder) if folder else None
 
 
 def shard_count(environment: Mapping[str, str]) -> int:

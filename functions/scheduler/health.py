@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
+from shared.config import pulse_folder
 from shared.observability.pulse import ask
 
 BEAT, HOT, HOUSEKEEPING = "beat", "hot", "housekeeping"
@@ -16,7 +17,7 @@ LONGEST_SECONDS = {BEAT: 30.0, HOT: 60.0, HOUSEKEEPING: 120.0}
 
 
 def main() -> int:
-    status, said = ask(os.environ, LONGEST_SECONDS)
+    status, said = ask(pulse_folder(os.environ), LONGEST_SECONDS)
     sys.stdout.write(said + "\n")
     return status
 

@@ -17,7 +17,7 @@ from shared.adapters.dynamodb.job_store import DynamoJobStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
 from shared.adapters.sqs.due_queue import SqsDueQueue
 from shared.adapters.system import SystemClock, SystemRandomness
-from shared.config import TableNames, metrics_namespace, queue_urls, required, table_variable
+from shared.config import TableNames, metrics_namespace, pulse_folder, queue_urls, required, table_variable
 from shared.observability.logs import logger_for
 from shared.observability.metrics import MetricLog
 from shared.observability.pulse import Pulse
@@ -48,7 +48,7 @@ def build_runner(environment: Mapping[str, str]) -> Runner:
     logger_for("scheduler").append_keys(node_id=settings.node_id)
     metrics = MetricLog(metrics_namespace(environment), {"service": "scheduler"})
     node = Node(ports, settings, over_threads(SENDERS))
-    return Runner(node, clock, Pulse.from_environment(environment), metrics)
+    return Runner(node, clock, Pulse(pulse_folder(environment)), metrics)
 
 
 def over_threads(count: int) -> Spread:

@@ -17,16 +17,20 @@ from threading import Event, Thread
 
 from functions.worker.executor import FINISH_BATCH, Executor
 from functions.worker.handler_threads import HandlerThreads
+from functions.worker.health import loop_of
 from functions.worker.settings import WorkerSettings
 from functions.worker.waiting import wait_until_due
 from shared.domain.instants import MINUTE, SECOND
 from shared.domain.limits import MIN_TIMEOUT_MS
 from shared.observability.logs import logger_for
+from shared.observability.pulse import Pulse
 from shared.observability.metrics import MetricLog, Values
 from shared.ports import Clock, DueQueue
 
 _logger = logger_for("worker")
 
+#: Gives no signs of life.
+NO_PULSE = Pulse()
 _RECEIVE_LIMIT = 10
 _PAUSE_AFTER_FAULT_SECONDS = 1.0
 #: Ends are stored together when they come within this.
@@ -61,8 +65,10 @@ class LaneHost:
         clock: Clock,
         worker: WorkerSettings,
         host: HostSettings,
+        pulse: Pulse = NO_PULSE,
     ) -> None:
         self._lane = lane
+        self._pulse = pulse
         self._queue = queue
         self._executor = executor
         self._clock = clock
@@ -118,7 +124,9 @@ class LaneHost:
         return thread
 
     def _repeat(self, step: Callable[[], None], until: Event) -> None:
+        loop = loop_of(self._lane, step.__name__.lstrip("_"))
         while not until.is_set():
+            self._pulse.beat(loop)
             try:
                 step()
             except Exception:

@@ -35,6 +35,7 @@ from shared.config import (
     http_needs_grant,
     metrics_namespace,
     own_resources,
+    pulse_folder,
     queue_urls,
     queue_variable,
     region,
@@ -44,6 +45,7 @@ from shared.config import (
 )
 from shared.domain.grants import GrantRules, OwnResources
 from shared.observability.metrics import MetricLog
+from shared.observability.pulse import Pulse
 from shared.ports import AccessStore, Clock, JobStore
 from shared.schema import DEFAULT_LANE
 
@@ -59,8 +61,12 @@ def process_host_from(environment: Mapping[str, str]) -> ProcessHost:
     """Every lane that the environment names a queue for. Raises ConfigurationMissing, ValueError, ImportError."""
     host = HostSettings()
     parts = parts_from(environment, host="ecs", longest_wait_seconds=host.wait_seconds)
+    pulse = Pulse(pulse_folder(environment))
+    pulse.begin()
     lanes = {
-        lane: LaneHost(lane, queue, parts.executor(lane), clock=parts.clock, worker=parts.settings, host=host)
+        lane: LaneHost(
+            lane, queue, parts.executor(lane), clock=parts.clock, worker=parts.settings, host=host, pulse=pulse
+        )
         for lane, queue in parts.queues.items()
     }
     return ProcessHost(lanes, clock=parts.clock, host=host, metrics=parts.metrics)

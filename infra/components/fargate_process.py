@@ -13,6 +13,10 @@ from infra.bundle import ROOT
 from infra.components.log import Log
 from infra.components.network import Network
 from infra.settings import Environment, TaskSettings
+from shared.config import PULSE_FOLDER_VARIABLE
+
+#: As the Dockerfiles have it.
+PULSE_FOLDER = "/run/carillon"
 
 
 class FargateProcess(Construct):
@@ -32,7 +36,6 @@ class FargateProcess(Construct):
         network: Network,
         variables: Mapping[str, str],
         environment: Environment,
-        health_check: ecs.HealthCheck | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com"))
@@ -49,18 +52,21 @@ class FargateProcess(Construct):
             ),
             task_role=self.role,
         )
-        self.task_definition.add_container(
+        container = self.task_definition.add_container(
             program,
             image=_image(program, is_emulated=environment.is_emulated),
             command=["python", "-P", "-m", f"functions.{program}"],
-            environment={**variables, "PYTHONTZPATH": ""},
+            environment={**variables, "PYTHONTZPATH": "", PULSE_FOLDER_VARIABLE: PULSE_FOLDER},
             logging=ecs.LogDrivers.aws_logs(
                 stream_prefix=program, log_group=Log(self, "Log", environment=environment).group
             ),
             readonly_root_filesystem=True,
             stop_timeout=stop_timeout,
-            health_check=health_check,
+            health_check=_health_check(program),
         )
+        # The one place it writes to: the image makes it, and says whose it is.
+        self.task_definition.add_volume(name="pulse")
+        container.add_mount_points(ecs.MountPoint(container_path=PULSE_FOLDER, source_volume="pulse", read_only=False))
         self.service = ecs.FargateService(
             self,
             "Service",
@@ -87,6 +93,17 @@ class FargateProcess(Construct):
             "AwsSolutions-ECS2",
             "The variables are names of tables and queues and plain settings; no secret is among them",
         )
+
+
+def _health_check(program: str) -> ecs.HealthCheck:
+    """Three times in a row without life, and the task is replaced."""
+    return ecs.HealthCheck(
+        command=["CMD", "python", "-P", "-m", f"functions.{program}.health"],
+        interval=Duration.seconds(15),
+        timeout=Duration.seconds(10),
+        retries=3,
+        start_period=Duration.seconds(60),
+    )
 
 
 def _image(program: str, *, is_emulated: bool) -> ecs.ContainerImage:

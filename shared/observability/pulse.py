@@ -11,19 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-#: The folder for the files; without it a process gives no signs.
-FOLDER_VARIABLE = "CARILLON_PULSE_FOLDER"
 _ASKED = "asked"
 
 
 @dataclass(frozen=True, slots=True)
 class Pulse:
-    folder: Path | None = None
+    """Without a folder there are no signs."""
 
-    @classmethod
-    def from_environment(cls, environment: Mapping[str, str]) -> Pulse:
-        folder = environment.get(FOLDER_VARIABLE)
-        return cls(Path(folder) if folder else None)
+    folder: Path | None = None
 
     def begin(self) -> None:
         """Forget the process that lived here before. Raises OSError when the folder cannot be written to."""
@@ -49,7 +44,7 @@ class Pulse:
         Raises FileNotFoundError when there is no such folder: the process has not begun.
         """
         if self.folder is None:
-            raise FileNotFoundError(f"{FOLDER_VARIABLE} is not set")
+            raise FileNotFoundError("no folder for signs of life is set")
         asked = self.folder / _ASKED
         asked.touch()
         now = asked.stat().st_mtime
@@ -63,10 +58,10 @@ class Pulse:
             return float("inf")
 
 
-def ask(environment: Mapping[str, str], longest_seconds: Mapping[str, float]) -> tuple[int, str]:
+def ask(folder: Path | None, longest_seconds: Mapping[str, float]) -> tuple[int, str]:
     """The exit status of a health check and a sentence for its log."""
     try:
-        silent: Iterable[str] = Pulse.from_environment(environment).silent(longest_seconds)
+        silent: Iterable[str] = Pulse(folder).silent(longest_seconds)
     except FileNotFoundError as error:
         return 1, f"not begun: {error}"
     stuck = ", ".join(silent)

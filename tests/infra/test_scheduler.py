@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from shared import schema
-from shared.config import queue_variable, table_variable
-from tests.infra.synthesis import Synthesis, only
+from shared.config import PULSE_FOLDER_VARIABLE, queue_variable, table_variable
+from tests.infra.synthesis import ROOT, Synthesis, only
 
 
 def test_two_small_nodes_run_on_arm(prod: Synthesis) -> None:
@@ -20,6 +20,23 @@ def test_a_node_has_half_a_minute_to_drain(prod: Synthesis) -> None:
 
     assert container["Command"] == ["python", "-P", "-m", "functions.scheduler"]
     assert container["StopTimeout"] == 30
+
+
+@pytest.mark.parametrize("program", ["scheduler", "worker"])
+def test_a_stuck_task_is_noticed_and_writes_its_signs_of_life_to_the_one_place_it_may(
+    prod: Synthesis, program: str
+) -> None:
+    container = prod.container(program)
+    variables = {each["Name"]: each["Value"] for each in container["Environment"]}
+    [mount] = container["MountPoints"]
+    dockerfile = (ROOT / f"functions/{program}/Dockerfile").read_text(encoding="utf-8")
+
+    assert container["HealthCheck"]["Command"] == ["CMD", "python", "-P", "-m", f"functions.{program}.health"]
+    assert container["ReadonlyRootFilesystem"] is True
+    assert mount["ReadOnly"] is False
+    assert mount["ContainerPath"] == variables[PULSE_FOLDER_VARIABLE]
+    assert f"VOLUME {mount['ContainerPath']}\n" in dockerfile
+    assert [each["Name"] for each in prod.task(program)["Volumes"]] == [mount["SourceVolume"]]
 
 
 @pytest.mark.parametrize("program", ["scheduler", "worker"])

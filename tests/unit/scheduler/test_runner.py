@@ -17,7 +17,7 @@ from shared.adapters.memory.clock import ManualClock
 from shared.adapters.system import SystemClock
 from shared.domain.errors import StoreThrottled
 from shared.domain.instants import SECOND, to_rfc3339
-from shared.observability.pulse import FOLDER_VARIABLE, Pulse, ask
+from shared.observability.pulse import Pulse, ask
 from tests.unit.scheduler.world import World
 
 
@@ -202,10 +202,9 @@ def aged(folder: Path, loop: str, seconds: float) -> None:
 
 
 def test_a_node_is_healthy_while_every_loop_turns(tmp_path: Path) -> None:
-    environment = {FOLDER_VARIABLE: str(tmp_path)}
     for loop, longest in health.LONGEST_SECONDS.items():
         aged(tmp_path, loop, longest - 1)
-    assert ask(environment, health.LONGEST_SECONDS) == (0, "healthy")
+    assert ask(tmp_path, health.LONGEST_SECONDS) == (0, "healthy")
 
 
 @pytest.mark.parametrize("loop", health.LONGEST_SECONDS)
@@ -213,13 +212,13 @@ def test_a_loop_that_hangs_makes_it_unhealthy(tmp_path: Path, loop: str) -> None
     for each in health.LONGEST_SECONDS:
         aged(tmp_path, each, 0)
     aged(tmp_path, loop, health.LONGEST_SECONDS[loop] + 1)
-    assert ask({FOLDER_VARIABLE: str(tmp_path)}, health.LONGEST_SECONDS) == (1, f"stuck: {loop}")
+    assert ask(tmp_path, health.LONGEST_SECONDS) == (1, f"stuck: {loop}")
 
 
 def test_a_node_that_has_not_begun_is_not_healthy(tmp_path: Path) -> None:
-    assert ask({FOLDER_VARIABLE: str(tmp_path)}, {"hot": 1.0}) == (1, "stuck: hot")
-    assert ask({FOLDER_VARIABLE: str(tmp_path / "none")}, {"hot": 1.0})[0] == 1
-    assert ask({}, {"hot": 1.0}) == (1, f"not begun: {FOLDER_VARIABLE} is not set")
+    assert ask(tmp_path, {"hot": 1.0}) == (1, "stuck: hot")
+    assert ask(tmp_path / "none", {"hot": 1.0})[0] == 1
+    assert ask(None, {"hot": 1.0}) == (1, "not begun: no folder for signs of life is set")
 
 
 def test_signs_of_a_process_before_are_forgotten(tmp_path: Path) -> None:
