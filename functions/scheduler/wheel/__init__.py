@@ -8,10 +8,10 @@ Levels
 
 A timer is a key and the instant it is due. It lies in exactly one *bucket*, and buckets of one width form a *level*:
 
-    depth   width (tick_ms = 10, bits = 10)
+    depth   width (ticks of 10 ms)
       0     1 ms        filled only from a crowded tick that is partly due
       1     one tick    10 ms
-      2     2**10 ticks 10.24 s
+      2     2**7 ticks  1.28 s
       3     2**20 ticks 2.9 h
       4     2**30 ticks 124 days, and as many buckets as it takes
 
@@ -23,8 +23,8 @@ milliseconds: nothing is ever early.
 Beside the levels one dict knows the due instant of every key. With it cancel and reschedule find the bucket by
 arithmetic: a dict lookup for each level at worst, and one for every 43,690 timers that share the bucket.
 
-An example with ticks of 10 ms and four buckets to a bucket (bits = 2), so widths of 10, 40, 160 and 640 ms, started
-at 0:
+An example with ticks of 10 ms and four buckets to a bucket (coarse_bits = (2, 4, 6)), so widths of 10, 40, 160 and
+640 ms, started at 0:
 
     schedule("a", 25)       ticks[2]: tick 2 and tick 0 lie in the same 40 ms
     schedule("b", 130)      forties[3]: 120 to 159, in the same 160 ms as the present
@@ -43,8 +43,8 @@ timer of W + 88 ticks shares a slot with one of 88 and needs a count of rounds t
 the clock must turn the hand through every slot; and a clock that steps back leaves the hand ahead. Here a bucket is
 `due_ms // width`, in a sparse dict: the number alone says when. What comes next is the bucket that begins first, of
 whichever level, so the clock may stand still, jump days ahead or step back: nothing is early and nothing is lost. The
-first bucket is found by trying the next few numbers, then by searching the level, which holds about 2**bits buckets
-at most; empty buckets are deleted.
+first bucket is found by trying the next few numbers, then by searching the level, which holds about one bucket of
+the next level; empty buckets are deleted.
 
 The budget
 ==========

@@ -10,37 +10,43 @@ from functions.scheduler.wheel.level import NEVER, Level
 #: moving does not fall behind; too few to be felt as a stall.
 MOVES: Final = 2_000
 
-# Depth of a level: single milliseconds, ticks, and three coarse ones, of which the last takes all that is further away.
+#: Widths of the coarse buckets, in bits of ticks: 1.28 s, 2.9 h and 124 days at 10 ms a tick. The first is narrow, so
+#: that its timers are still in the processor's cache when, a second after it was opened, they are handed out.
+COARSE_BITS: Final = (7, 20, 30)
+
+# Depth of a level: single milliseconds, ticks, and from here on the coarse ones. The last takes all that is further.
 _INSTANTS: Final = 0
 _TICKS: Final = 1
 _COARSE: Final = 2
-_TOP: Final = 4
 
 
 class TimingWheel:
     """Timers by key; time is an argument, integer milliseconds, and may go in either direction."""
 
-    __slots__ = ("_bits", "_coarse_ms", "_cursor", "_due", "_levels", "_lookahead_ms", "_tick_ms")
+    __slots__ = ("_coarse_ms", "_cursor", "_depths", "_due", "_levels", "_lookahead_ms", "_tick_ms", "_widths_ms")
 
-    def __init__(self, *, tick_ms: int = 10, start_ms: int, bits: int = 10) -> None:
-        """`start_ms` is about when `expire` will first be called; a bucket is `2**bits` as wide as one a level below.
+    def __init__(self, *, tick_ms: int = 10, start_ms: int, coarse_bits: tuple[int, ...] = COARSE_BITS) -> None:
+        """`start_ms` is about when `expire` will first be called.
 
-        Raises ValueError unless `tick_ms` and `bits` are at least 1.
+        Raises ValueError unless `tick_ms` is at least 1 and `coarse_bits` rise from at least 1.
         """
-        if tick_ms < 1 or bits < 1:
-            raise ValueError(f"tick_ms and bits must be at least 1, not {tick_ms} and {bits}")
+        if tick_ms < 1:
+            raise ValueError(f"tick_ms must be at least 1, not {tick_ms}")
+        if not coarse_bits or any(wider <= bits for bits, wider in zip((0, *coarse_bits), coarse_bits, strict=False)):
+            raise ValueError(f"coarse_bits must rise from at least 1, as in (7, 20, 30), not {coarse_bits}")
         self._tick_ms: Final = tick_ms
-        self._bits: Final = bits
+        self._widths_ms: Final = (1, tick_ms, *(tick_ms << bits for bits in coarse_bits))
+        # The depth of a timer by the length of the number in which its tick and the cursor differ; the top if longer.
+        self._depths: Final = tuple(_TICKS + sum(bits < n for bits in coarse_bits) for n in range(coarse_bits[-1] + 1))
         # The tick of the latest `expire`. It decides how coarse a bucket a new timer gets, never when it comes out.
         self._cursor = start_ms // tick_ms
         # Coarse buckets are opened this long before they begin, so that by then their timers are in ticks.
-        self._lookahead_ms: Final = tick_ms << bits
+        self._lookahead_ms: Final = tick_ms << coarse_bits[0]
         self.clear()
 
     def clear(self) -> None:
         """Forget every timer."""
-        widths_ms = (1, *(self._tick_ms << self._bits * coarseness for coarseness in range(_TOP)))
-        self._levels = tuple(Level(width_ms) for width_ms in widths_ms)
+        self._levels = tuple(map(Level, self._widths_ms))
         self._due: dict[str, int] = {}
         # No coarse bucket begins earlier, though the one that began here may be gone.
         self._coarse_ms = NEVER
@@ -104,12 +110,10 @@ class TimingWheel:
         return key in self._due
 
     def _depth_for(self, due_ms: int) -> int:
-        # The highest digit, of `bits` bits, in which the ticks of due and cursor differ. Hence a level holds the timers
-        # of about one bucket of the level above, in about 2**bits buckets, however far apart the timers are.
-        digit = ((due_ms // self._tick_ms ^ self._cursor).bit_length() - 1) // self._bits
-        if digit <= 0:
-            return _TICKS
-        return _TICKS + digit if digit < _TOP - _TICKS else _TOP
+        # The finest level of which a bucket one level up covers both the timer and the cursor. Hence a level holds the
+        # timers of about one bucket of the level above, in no more buckets than that has, however far apart they are.
+        length = (due_ms // self._tick_ms ^ self._cursor).bit_length()
+        return self._depths[length] if length < len(self._depths) else len(self._levels) - 1
 
     def _remove(self, key: str, due_ms: int) -> None:
         # The cursor has moved since, and buckets were opened: where the timer is now is a guess, mostly a right one.
@@ -155,8 +159,8 @@ class TimingWheel:
 
     def _first_coarse(self) -> tuple[int, int]:
         """Depth and beginning of the first coarse bucket; the coarsest if several begin together."""
-        first = _TOP, self._levels[_TOP].first_ms()
-        for depth in range(_TOP - 1, _COARSE - 1, -1):
+        first = len(self._levels) - 1, self._levels[-1].first_ms()
+        for depth in range(first[0] - 1, _COARSE - 1, -1):
             start_ms = self._levels[depth].first_ms()
             if start_ms < first[1]:
                 first = depth, start_ms

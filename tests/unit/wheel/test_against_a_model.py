@@ -20,6 +20,9 @@ DISTANCES_MS = st.one_of(
 )
 
 
+WIDTHS = st.sets(st.integers(1, 12), min_size=1, max_size=4).map(lambda bits: tuple(sorted(bits)))
+
+
 class WheelBesideADict(RuleBasedStateMachine):
     """Small buckets and a small budget, so that a few timers meet every level, every crowd and every half-done call."""
 
@@ -34,9 +37,9 @@ class WheelBesideADict(RuleBasedStateMachine):
         self.small.stop()
         self.budget.stop()
 
-    @initialize(tick_ms=st.sampled_from([1, 7, 10]), bits=st.integers(1, 4), start_ms=st.integers(0, 10**5))
-    def make(self, tick_ms: int, bits: int, start_ms: int) -> None:
-        self.wheel = TimingWheel(tick_ms=tick_ms, start_ms=start_ms, bits=bits)
+    @initialize(tick_ms=st.sampled_from([1, 7, 10]), bits=WIDTHS, start_ms=st.integers(0, 10**5))
+    def make(self, tick_ms: int, bits: tuple[int, ...], start_ms: int) -> None:
+        self.wheel = TimingWheel(tick_ms=tick_ms, start_ms=start_ms, coarse_bits=bits)
         self.tick_ms, self.now_ms = tick_ms, start_ms
         self.model: dict[str, int] = {}
 

@@ -106,7 +106,7 @@ def test_behind_a_jump_buckets_are_opened_no_faster_than_they_are_emptied() -> N
         most = max(most, len(wheel._levels[1]))
 
     assert len(wheel) == 0
-    assert most <= 3 * 1024
+    assert most <= 3 * 128
 
 
 def test_a_crowd_can_be_cancelled_and_moved_in_any_order() -> None:
@@ -133,7 +133,7 @@ def test_an_answer_is_short_only_while_the_hint_says_now() -> None:
     """A crowd scheduled for the past must be put in order first; the caller is told to come again."""
     wheel = TimingWheel(start_ms=START_MS)
     for number in range(CROWD):
-        wheel.schedule(f"{number}", START_MS - 3_600_000 + number)
+        wheel.schedule(f"{number}", START_MS - 3_600_000 + number % 1_000)
     short = 0
     while len(wheel):
         short += len(wheel.expire(START_MS, limit=LIMIT)) < LIMIT

@@ -9,7 +9,7 @@ from functions.scheduler.wheel.level import CALM
 from tests.unit.wheel.draining import drain, keys
 
 START_MS = 1_795_983_808_520
-DISTANCES_MS = [0, 9, 10, 5_000, 10_240, 100_000, 12_000_000, 40 * 86_400_000, 500 * 86_400_000]
+DISTANCES_MS = [0, 9, 10, 1_270, 1_280, 5_000, 100_000, 12_000_000, 40 * 86_400_000, 500 * 86_400_000]
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_a_timer_in_the_past_comes_out_at_once_and_before_the_others(wheel: Timi
 
 
 def test_a_timer_in_a_wide_bucket_does_not_hide_one_in_a_narrower_bucket_before_it() -> None:
-    wheel = TimingWheel(start_ms=0, bits=2)
+    wheel = TimingWheel(start_ms=0, coarse_bits=(2, 4, 6))
     wheel.schedule("narrow", 130)
     wheel.schedule("wide", 700)
 

@@ -27,20 +27,28 @@ def assert_fires_exactly(wheel: TimingWheel, due_ms: int, start_ms: int) -> None
     assert len(wheel) == 0
 
 
-@pytest.mark.parametrize("bits", [1, 3, 9, 10])
+@pytest.mark.parametrize("bits", [1, 3, 7, 9, 10])
 @pytest.mark.parametrize("index", ["first", "second", "last"])
 @pytest.mark.parametrize("offset_ms", [0, 3, 9])
 def test_a_delay_at_the_edge_of_a_level_is_kept_exactly(bits: int, index: str, offset_ms: int) -> None:
     width = 2**bits
     start_tick = width**3 + {"first": 0, "second": 1, "last": width - 1}[index]
     for delay in delays_around_levels(width):
-        wheel = TimingWheel(start_ms=start_tick * 10, bits=bits)
+        wheel = TimingWheel(start_ms=start_tick * 10, coarse_bits=(bits, 2 * bits, 3 * bits))
         assert_fires_exactly(wheel, (start_tick + delay) * 10 + offset_ms, start_tick * 10)
+
+
+@pytest.mark.parametrize("index", [0, 1, 127, 2**20 - 1, 2**30 - 1])
+def test_a_delay_at_the_edge_of_the_levels_as_shipped_is_kept_exactly(index: int) -> None:
+    for bits in (7, 20, 30):
+        for delay in delays_around_levels(2**bits)[:8]:
+            wheel = TimingWheel(start_ms=(2**30 + index) * 10)
+            assert_fires_exactly(wheel, (2**30 + index + delay) * 10 + 3, (2**30 + index) * 10)
 
 
 def test_a_timer_longer_than_one_turn_is_not_fired_a_turn_early() -> None:
     """Apollo: 512 slots, hand at 200, a delay of 600 ticks fired after 88."""
-    wheel = TimingWheel(start_ms=2_000, bits=9)
+    wheel = TimingWheel(start_ms=2_000, coarse_bits=(9, 18, 27))
     wheel.schedule("timer", 8_000)
 
     early = [tick for tick in range(200, 800) if wheel.expire(tick * 10)]
@@ -50,7 +58,7 @@ def test_a_timer_longer_than_one_turn_is_not_fired_a_turn_early() -> None:
 
 
 def test_the_example_of_the_docstring_is_true() -> None:
-    wheel = TimingWheel(start_ms=0, bits=2)
+    wheel = TimingWheel(start_ms=0, coarse_bits=(2, 4, 6))
     for key, due_ms in (("a", 25), ("b", 130), ("c", 700)):
         wheel.schedule(key, due_ms)
 
@@ -97,7 +105,13 @@ def test_a_timer_before_1970_comes_out_first() -> None:
     assert drain(wheel, 0) == [("past", -12_345_678), ("present", 0)]
 
 
-@pytest.mark.parametrize("wrong", [{"tick_ms": 0}, {"tick_ms": -10}, {"bits": 0}])
-def test_a_wheel_without_width_is_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match=r"must be at least 1.*"):
-        TimingWheel(start_ms=0, **wrong)
+@pytest.mark.parametrize("tick_ms", [0, -10])
+def test_a_tick_without_width_is_refused(tick_ms: int) -> None:
+    with pytest.raises(ValueError, match=f"tick_ms must be at least 1, not {tick_ms}"):
+        TimingWheel(start_ms=0, tick_ms=tick_ms)
+
+
+@pytest.mark.parametrize("coarse_bits", [(), (0,), (7, 7), (20, 7)])
+def test_levels_that_do_not_get_wider_are_refused(coarse_bits: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="coarse_bits must rise from at least 1"):
+        TimingWheel(start_ms=0, coarse_bits=coarse_bits)
