@@ -18,6 +18,7 @@ from typing import NoReturn
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from localstack.toolchain.doctor import all_findings, quick_findings  # noqa: E402 - the path comes first
+from localstack.toolchain.microburst import ensure_microburst  # noqa: E402
 from localstack.toolchain.node import ensure_cdk, ensure_node, node_environment  # noqa: E402
 from localstack.toolchain.packages import ensure_packages, prefetch_bundles  # noqa: E402
 from localstack.toolchain.paths import LOCAL, ROOT, VENV_PYTHON  # noqa: E402
@@ -26,6 +27,7 @@ from localstack.toolchain.uv import ensure_uv  # noqa: E402
 from localstack.toolchain.uv_settings import uv_environment  # noqa: E402
 
 WITHOUT_CDK = ("check", "format", "unit", "time-cases", "simulate", "down")
+WITH_FAULTS = ("prefetch", "test", "acceptance")
 WITH_BUNDLES = ("prefetch", "synth", "test", "infra-tests")
 
 
@@ -71,6 +73,8 @@ def set_up(command: str) -> dict[str, str]:
             node = ensure_node(environ)
             environ = node_environment(environ)
             ensure_cdk(node, environ)
+        if command in WITH_FAULTS:
+            ensure_microburst(uv, environ)
         if command in WITH_BUNDLES:
             prefetch_bundles(uv, environ)
     return environ

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from localstack import endpoints, processes
 from localstack.processes import Running
-from localstack.workspace import Workspace, read_json
+from localstack.workspace import Workspace, read_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TASKS_SECONDS = 30.0
+# A worker may take two minutes to finish what it runs.
+ROUTE_SECONDS = 150.0
 SERVICE_OUTPUT = "ServiceName"
 
 
@@ -49,6 +51,25 @@ class Stack:
             cluster=self.outputs["ClusterName"], service=services_of(self.outputs)[service], desiredCount=desired
         )
         self.wait_for_tasks(service, desired)
+
+    def route(self, endpoint: str | None) -> None:
+        """Starts every task again with its AWS at that endpoint, such as a proxy; None: at the emulator itself.
+
+        Raises:
+            StackFailed: they do not run, in time.
+        """
+        before = self.tasks()
+        if endpoint is None:
+            self.workspace.route.unlink(missing_ok=True)
+        else:
+            write_json(self.workspace.route, {"endpoint": endpoint})
+
+        def are_new() -> bool:
+            now = self.tasks()
+            return now.keys() == before.keys() and all(now[name] != before[name] for name in now)
+
+        if not processes.wait_until(are_new, timeout_seconds=ROUTE_SECONDS):
+            raise StackFailed(f"the tasks did not start again: see {self.workspace.folder / 'logs'}/supervisor.log")
 
     def wait_for_tasks(self, service: str, desired: int) -> None:
         """Waits until so many tasks of the service run.

@@ -84,7 +84,7 @@ def clear(workspace: Workspace, *, say: Callable[[str], None]) -> None:
     processes.stop([task for task in orphans if task.is_alive()], grace_seconds=SUPERVISOR_GRACE_SECONDS)
     server = [Running.read(state["emulator"])] if "emulator" in state else []
     processes.stop(server, grace_seconds=emulator.GRACE_SECONDS)
-    for path in (workspace.state, workspace.tasks, workspace.steps, workspace.outputs):
+    for path in (workspace.state, workspace.tasks, workspace.route, workspace.steps, workspace.outputs):
         path.unlink(missing_ok=True)
     if state:
         say("the local stack is down")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from localstack import endpoints, processes
-from localstack.environment import scrubbed
+from localstack.environment import require_loopback, scrubbed
 from localstack.processes import Running
 from localstack.task_definitions import TaskSpec, wanted_tasks
 from localstack.workspace import Workspace, read_json, write_json
@@ -60,9 +60,8 @@ def pause_after(failures: int) -> float:
 
 
 class Supervisor:
-    def __init__(self, workspace: Workspace, *, endpoint: str, environ: Mapping[str, str]) -> None:
+    def __init__(self, workspace: Workspace, *, environ: Mapping[str, str]) -> None:
         self._workspace = workspace
-        self._endpoint = endpoint
         self._environ = environ
         self._places: dict[str, Place] = {}
 
@@ -104,7 +103,6 @@ class Supervisor:
         spec = place.spec
         pulse = str(self._workspace.subfolder("pulses") / spec.name)
         environ = {**self._environ, **dict(spec.environ), PULSE_FOLDER_VARIABLE: pulse}
-        environ.setdefault("AWS_ENDPOINT_URL", self._endpoint)
         process = processes.start(
             spec.name,
             spec.command,
@@ -135,8 +133,12 @@ class Supervisor:
         write_json(self._workspace.tasks, {"tasks": tasks})
 
 
-def read_wanted(ecs: ECSClient, *, cluster: str, services: Mapping[str, str]) -> list[TaskSpec]:
-    """What the deployed services want; `services` maps the name used here to the deployed one."""
+def read_wanted(ecs: ECSClient, *, cluster: str, services: Mapping[str, str], endpoint: str) -> list[TaskSpec]:
+    """What the deployed services want; `services` maps the name used here to the deployed one.
+
+    `endpoint` is where the tasks find AWS: when it changes they are replaced.
+    """
+    require_loopback(endpoint)
     described = {
         service["serviceName"]: service
         for service in ecs.describe_services(cluster=cluster, services=list(services.values()))["services"]
@@ -145,7 +147,7 @@ def read_wanted(ecs: ECSClient, *, cluster: str, services: Mapping[str, str]) ->
     for name, deployed in services.items():
         service = described[deployed]
         definition = ecs.describe_task_definition(taskDefinition=service["taskDefinition"])["taskDefinition"]
-        specs += wanted_tasks(name, service, definition, python=sys.executable)
+        specs += wanted_tasks(name, service, definition, python=sys.executable, endpoint=endpoint)
     return specs
 
 
@@ -156,13 +158,13 @@ def say(line: str) -> None:
 def run(workspace: Workspace, asked_to_end: threading.Event) -> None:
     state: dict[str, Any] = read_json(workspace.state)
     ecs = endpoints.ecs(state["endpoint"])
-    supervisor = Supervisor(workspace, endpoint=state["endpoint"], environ=scrubbed(os.environ))
+    supervisor = Supervisor(workspace, environ=scrubbed(os.environ))
     next_look = 0.0
     try:
         while not asked_to_end.is_set():
             now = time.monotonic()
             if now >= next_look:
-                _look(supervisor, ecs, state)
+                _look(supervisor, ecs, state, read_json(workspace.route).get("endpoint", state["endpoint"]))
                 next_look = now + LOOK_SECONDS
             supervisor.tend(time.monotonic())
             asked_to_end.wait(TEND_SECONDS)
@@ -170,9 +172,9 @@ def run(workspace: Workspace, asked_to_end: threading.Event) -> None:
         supervisor.drain()
 
 
-def _look(supervisor: Supervisor, ecs: ECSClient, state: Mapping[str, Any]) -> None:
+def _look(supervisor: Supervisor, ecs: ECSClient, state: Mapping[str, Any], endpoint: str) -> None:
     try:
-        specs = read_wanted(ecs, cluster=state["cluster"], services=state["services"])
+        specs = read_wanted(ecs, cluster=state["cluster"], services=state["services"], endpoint=endpoint)
     except (BotoCoreError, ClientError) as error:
         say(f"the emulator does not say what is wanted, so nothing changes: {error}")
         return

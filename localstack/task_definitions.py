@@ -31,7 +31,7 @@ class TaskSpec:
 
 
 def wanted_tasks(
-    service: str, described: Mapping[str, Any], definition: Mapping[str, Any], *, python: str
+    service: str, described: Mapping[str, Any], definition: Mapping[str, Any], *, python: str, endpoint: str
 ) -> list[TaskSpec]:
     """One spec for each desired task, named `<service>-<number>`.
 
@@ -45,7 +45,7 @@ def wanted_tasks(
             service=service,
             revision=str(definition["taskDefinitionArn"]),
             command=_command(container, python=python),
-            environ=tuple(sorted((entry["name"], entry["value"]) for entry in container.get("environment", []))),
+            environ=_environ(container, endpoint),
             grace_seconds=int(container.get("stopTimeout") or USUAL_GRACE_SECONDS),
         )
         for number in range(int(described["desiredCount"]))
@@ -58,6 +58,12 @@ def _essential_container(definition: Mapping[str, Any]) -> Mapping[str, Any]:
     if len(essential) != 1:
         raise NotRunnable(f"{definition['taskDefinitionArn']} has {len(essential)} essential containers, not 1")
     return essential[0]
+
+
+def _environ(container: Mapping[str, Any], endpoint: str) -> tuple[tuple[str, str], ...]:
+    """The container's own variables, and where AWS is."""
+    named = {entry["name"]: entry["value"] for entry in container.get("environment", [])}
+    return tuple(sorted({**named, "AWS_ENDPOINT_URL": endpoint}.items()))
 
 
 def _command(container: Mapping[str, Any], *, python: str) -> tuple[str, ...]:

@@ -30,6 +30,11 @@ class Workspace:
         return self.folder / "tasks.json"
 
     @property
+    def route(self) -> Path:
+        """Where the tasks find AWS, if that is not the emulator itself: written by whoever makes faults."""
+        return self.folder / "route.json"
+
+    @property
     def steps(self) -> Path:
         """The steps of a deploy that was begun: written by `deploy` alone."""
         return self.folder / "steps.json"

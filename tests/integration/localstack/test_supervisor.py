@@ -22,7 +22,7 @@ TASK = "import os, signal; print('up', os.environ['NAME'], os.environ['AWS_ENDPO
 
 
 def spec(name: str, *, revision: str = "1", program: str = TASK) -> TaskSpec:
-    environ = (("AWS_ENDPOINT_URL", "https://elsewhere"), ("NAME", name))
+    environ = (("AWS_ENDPOINT_URL", ENDPOINT), ("NAME", name))
     return TaskSpec(name, name.partition("-")[0], revision, (sys.executable, "-c", program), environ, grace_seconds=20)
 
 
@@ -33,7 +33,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def supervisor(workspace: Workspace) -> Iterator[Supervisor]:
-    supervisor = Supervisor(workspace, endpoint=ENDPOINT, environ={"PATH": "/usr/bin"})
+    supervisor = Supervisor(workspace, environ={"PATH": "/usr/bin"})
     yield supervisor
     supervisor.drain()
 
