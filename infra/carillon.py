@@ -139,6 +139,7 @@ class Carillon(Construct):
             variables={
                 **self._names_of(permissions.API_TABLES),
                 **shards,
+                **targets,
                 **self._grant_rules(
                     self.worker_function.function.function_name,
                     self.cluster.cluster_name,

@@ -15,6 +15,8 @@ DEPLOYMENT_VARIABLE = "CARILLON_DEPLOYMENT"
 PULSE_FOLDER_VARIABLE = "CARILLON_PULSE_FOLDER"
 #: How many shards a fleet has, unless its environment says otherwise.
 DEFAULT_SHARD_COUNT = 16
+#: `host:port`, as a comma list: webhooks that may be called although their address is not public.
+INTERNAL_TARGETS_VARIABLE = "CARILLON_INTERNAL_TARGETS"
 
 
 class ConfigurationMissing(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from functions.api.settings import ApiSettings
+from shared.domain.addresses import HostPort
 from shared.domain.grants import GrantRules
 from shared.ports import AccessStore, Clock, EntryStore, FleetStore, JobStore, Randomness, RunStore
 
@@ -25,3 +26,5 @@ class Backend:
     grant_rules: GrantRules = GrantRules()
     #: Where this deployment is: the Region of a target that names none.
     region: str = "us-east-1"
+    #: What targets of type http may reach although it is no public address.
+    internal_targets: frozenset[HostPort] = frozenset()

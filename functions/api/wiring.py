@@ -14,6 +14,7 @@ from shared.adapters.dynamodb.job_store import DynamoJobStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
 from shared.adapters.system import SystemClock, SystemRandomness
 from shared.config import (
+    INTERNAL_TARGETS_VARIABLE,
     TableNames,
     http_needs_grant,
     own_resources,
@@ -23,6 +24,7 @@ from shared.config import (
     table_variable,
     version,
 )
+from shared.domain.addresses import parse_internal_targets
 from shared.domain.grants import GrantRules, OwnResources
 
 _TABLES = ("jobs", "job_schedules", "job_runs", "fleet", "access")
@@ -49,4 +51,5 @@ def backend() -> Backend:
             is_http_open=not http_needs_grant(os.environ), own=OwnResources(own_resources(os.environ))
         ),
         region=region(os.environ),
+        internal_targets=parse_internal_targets(os.environ.get(INTERNAL_TARGETS_VARIABLE, "")),
     )

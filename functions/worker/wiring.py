@@ -12,7 +12,7 @@ from functions.worker.settings import WorkerSettings
 from functions.worker.targets import Target, Targets
 from functions.worker.targets.aws_api import AwsApiTarget
 from functions.worker.targets.gate import Gate
-from functions.worker.targets.guarded_pool import guarded_pool_manager, parse_internal_targets
+from functions.worker.targets.guarded_pool import guarded_pool_manager
 from functions.worker.targets.handler import HandlerTarget
 from functions.worker.targets.http import HttpTarget
 from functions.worker.targets.lambda_function import LambdaTarget
@@ -29,6 +29,7 @@ from shared.adapters.sqs.dead_letter_queue import SqsDeadLetterQueue
 from shared.adapters.sqs.due_queue import SqsDueQueue
 from shared.adapters.system import SystemClock, SystemRandomness
 from shared.config import (
+    INTERNAL_TARGETS_VARIABLE,
     ConfigurationMissing,
     TableNames,
     dead_letter_urls,
@@ -43,6 +44,7 @@ from shared.config import (
     shard_count,
     table_variable,
 )
+from shared.domain.addresses import parse_internal_targets
 from shared.domain.grants import GrantRules, OwnResources
 from shared.observability.metrics import MetricLog
 from shared.observability.pulse import Pulse
@@ -51,8 +53,6 @@ from shared.schema import DEFAULT_LANE
 
 #: Modules whose import registers handlers, as a comma list.
 HANDLERS_VARIABLE = "CARILLON_HANDLERS"
-#: `host:port`, as a comma list: webhooks that may be called although their address is not public.
-INTERNAL_TARGETS_VARIABLE = "CARILLON_INTERNAL_TARGETS"
 _EXAMPLES = "functions.worker.examples"
 _TABLES = ("jobs", "job_schedules", "job_runs", "access")
 
@@ -89,8 +89,7 @@ def parts_from(environment: Mapping[str, str], *, host: str, longest_wait_second
         queues={lane: SqsDueQueue(sqs, url, clock, randomness) for lane, url in urls.items()},
         lanes_by_queue_name={url.rpartition("/")[2]: lane for lane, url in urls.items()},
         dead_letters={
-            lane: SqsDeadLetterQueue(sqs, url, clock, randomness)
-            for lane, url in dead_letter_urls(environment).items()
+            lane: SqsDeadLetterQueue(sqs, url, clock, randomness) for lane, url in dead_letter_urls(environment).items()
         },
         run_store=DynamoRunStore(dynamodb, tables, clock, randomness),
         entry_store=DynamoEntryStore(dynamodb, tables, clock, randomness),

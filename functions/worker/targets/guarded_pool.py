@@ -10,25 +10,19 @@ import socket
 from collections.abc import Callable
 from functools import partial
 from http.client import RemoteDisconnected
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakSet
 
 from urllib3 import HTTPConnectionPool, HTTPResponse, HTTPSConnectionPool, PoolManager
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 
-from functions.worker.targets.addresses import refusal_of
 from functions.worker.targets.deadline_reading import DeadlineResponse
+from shared.domain.addresses import HostPort, is_internal, refusal_of
 from shared.ports import Clock
 
 #: Hosts called at once whose connections are kept.
 _KEPT_HOSTS = 64
-
-
-class HostPort(NamedTuple):
-    host: str
-    #: None is every port of the host.
-    port: int | None
 
 
 class RefusedAddress(Exception):
@@ -42,20 +36,6 @@ class RefusedAddress(Exception):
 
 class StaleConnection(ConnectionError):
     """A kept connection was closed by the other side before it answered: most likely it never saw the request."""
-
-
-def parse_internal_targets(text: str) -> frozenset[HostPort]:
-    """`127.0.0.1:*,[::1]:8099,hooks.internal:443`: what may be called although its address is refused.
-
-    Raises ValueError naming the item at fault.
-    """
-    found = set()
-    for item in filter(None, (part.strip() for part in text.split(","))):
-        host, colon, port = item.rpartition(":")
-        if not colon or not (port == "*" or port.isdecimal()) or not host:
-            raise ValueError(f"{item!r} is not host:port, such as 127.0.0.1:8099, or host:*")
-        found.add(HostPort(host.strip("[]").lower(), None if port == "*" else int(port)))
-    return frozenset(found)
 
 
 def guarded_pool_manager(*, internal: frozenset[HostPort], connections_per_host: int, clock: Clock) -> PoolManager:
@@ -148,8 +128,7 @@ class _Guard:
         except UnicodeError as error:
             raise RefusedAddress(host, "this is no name of a host") from error
         addresses = list(dict.fromkeys(str(answer[4][0]) for answer in found))
-        name = host.strip("[]").lower()
-        if self._internal.isdisjoint((HostPort(name, port), HostPort(name, None))):
+        if not is_internal(self._internal, host, port):
             for address in addresses:
                 if reason := refusal_of(address):
                     raise RefusedAddress(host, reason)

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import carillon
-from functions.worker.targets.guarded_pool import HostPort, parse_internal_targets
 from shared.adapters.memory import ManualClock
+from shared.domain.addresses import HostPort, parse_internal_targets
 from shared.domain.limits import MAX_OUTPUT_BYTES
 from shared.domain.run import RunStatus
 from tests.unit.worker.certificates import write_self_signed

@@ -8,12 +8,13 @@ from typing import Any
 
 from functions.worker.targets import Call, Outcome
 from functions.worker.targets.gate import Gate
-from functions.worker.targets.guarded_pool import HostPort, guarded_pool_manager
+from functions.worker.targets.guarded_pool import guarded_pool_manager
 from functions.worker.targets.http import HttpTarget
 from functions.worker.targets.pausing import Pauses
 from functions.worker.targets.secrets import Secrets
 from functions.worker.targets.signatures import Signatures
 from shared.adapters.memory import ManualClock, MemoryAccessStore, MemoryJobStore, MemoryTables
+from shared.domain.addresses import HostPort
 from shared.domain.grants import GrantRules
 from shared.domain.instants import Instant
 from shared.domain.keys import RunKey

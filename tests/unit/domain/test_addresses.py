@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from functions.worker.targets.addresses import refusal_of
+from shared.domain.addresses import refusal_of, refusal_of_literal
 
 REFUSED = [
     "0.0.0.0",  # noqa: S104
@@ -101,3 +101,21 @@ def test_a_public_address_is_allowed(address: str) -> None:
 def test_what_is_no_address_is_never_taken_for_a_public_one(text: str) -> None:
     with pytest.raises(ValueError, match="does not appear to be"):
         refusal_of(text)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *["127.0.0.1", "169.254.169.254", "169.254.170.2", "10.0.0.5", "[::1]", "[::ffff:169.254.169.254]"],
+        *["[fd00:ec2::254]", "[fe80::1%25eth0]", "2852039166", "0x7f000001", "0X7F.1", "0177.0.0.1", "127.1", "127.1."],
+        *["0", "99999999999", "localhost", "LOCALHOST.", "me.localhost"],
+    ],
+)
+def test_an_address_is_refused_in_every_spelling(host: str) -> None:
+    """B65."""
+    assert refusal_of_literal(host)
+
+
+@pytest.mark.parametrize("host", ["example.com", "1.1.1.1", "[2606:4700:4700::1111]", "16843009", "0x.example", "a1.2"])
+def test_a_name_or_a_public_address_is_left_to_the_connection(host: str) -> None:
+    assert refusal_of_literal(host) is None

@@ -5,8 +5,11 @@ By list rather than by `ipaddress.is_global`, whose answers differ between patch
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from typing import Final
+from socket import inet_aton
+from typing import Final, NamedTuple
 
 # https://www.iana.org/assignments/iana-ipv4-special-registry
 _REFUSED_V4: Final = {
@@ -37,6 +40,52 @@ _6TO4: Final = IPv6Network("2002::/16")
 #: Prefixes in front of the 32 bits of an IPv4 address: mapped, translated (SIIT), NAT64.
 _EMBEDDING: Final = (IPv6Network("::ffff:0:0/96"), IPv6Network("::ffff:0:0:0/96"), IPv6Network("64:ff9b::/96"))
 _V4_BITS: Final = 0xFFFF_FFFF
+#: What resolvers take for a number: `2852039166`, `0x7f000001`, `0177.0.0.1`, `127.1`.
+_NUMERIC: Final = re.compile(r"(?:0x[0-9a-f]*|\d+)(?:\.(?:0x[0-9a-f]*|\d+)){0,3}\.?", re.ASCII | re.IGNORECASE)
+_THIS_MACHINE: Final = ("localhost", ".localhost")
+
+
+class HostPort(NamedTuple):
+    host: str
+    #: None is every port of the host.
+    port: int | None
+
+
+def parse_internal_targets(text: str) -> frozenset[HostPort]:
+    """`127.0.0.1:*,[::1]:8099,hooks.internal:443`: what may be called although its address is refused.
+
+    Raises ValueError naming the item at fault.
+    """
+    found = set()
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        host, colon, port = item.rpartition(":")
+        if not colon or not (port == "*" or port.isdecimal()) or not host:
+            raise ValueError(f"{item!r} is not host:port, such as 127.0.0.1:8099, or host:*")
+        found.add(HostPort(host.strip("[]").lower(), None if port == "*" else int(port)))
+    return frozenset(found)
+
+
+def is_internal(internal: Collection[HostPort], host: str, port: int | None) -> bool:
+    """The host, as it is spelled there, may be called whatever its address."""
+    name = host.strip("[]").lower()
+    return HostPort(name, port) in internal or HostPort(name, None) in internal
+
+
+def refusal_of_literal(host: str) -> str | None:
+    """Why a host that is an address in any spelling, or this machine, is not called; None for every other name."""
+    name = host.strip("[]").lower()
+    if name.rstrip(".").endswith(_THIS_MACHINE):
+        return "loopback"
+    try:
+        return refusal_of(name)
+    except ValueError:
+        pass
+    if not _NUMERIC.fullmatch(name):
+        return None
+    try:
+        return refusal_of(str(IPv4Address(inet_aton(name.rstrip(".")))))
+    except (OSError, ValueError):
+        return "this is no address"
 
 
 def refusal_of(address: str) -> str | None:
