@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from infra.settings import Environment, TaskSettings, override
 from infra.settings.environment import lanes_on
+from shared.schema import LANES
 
 
 class UnknownEnvironment(Exception):
@@ -28,7 +29,7 @@ LOCAL = Environment(
     is_emulated=True,
     is_protected=False,
     shard_count=4,
-    lanes=lanes_on("ecs", usual=2, catch_up=2),
+    lanes=lanes_on("ecs", usual=2, others=2),
     worker=TaskSettings(tasks=1),
     internal_targets=("127.0.0.1:*", "localhost:*"),
     log_retention_days=1,
@@ -36,8 +37,8 @@ LOCAL = Environment(
 DEV = Environment(name="dev", log_retention_days=7)
 PROD = Environment(
     name="prod",
-    lanes=lanes_on("lambda", usual=100, catch_up=10),
-    worker_reserved_concurrency=sum(lane.concurrency for lane in lanes_on("lambda", usual=100, catch_up=10).values()),
+    lanes=lanes_on("lambda", usual=100, others=10),
+    worker_reserved_concurrency=100 + 10 * (len(LANES) - 1),
     log_retention_days=90,
 )
 

@@ -11,6 +11,8 @@ from shared.domain.instants import SECOND
 from shared.observability.metrics import Values
 from shared.ports import Clock
 
+#: The time that DynamoDB tells has whole seconds.
+NOTABLE_SKEW_MS = 2 * SECOND
 #: What a node counts, by the name of its metric; what did not happen is left out.
 COUNTED = MappingProxyType(
     {
@@ -67,9 +69,9 @@ class Gauges:
             **{name: added[of] for name, of in COUNTED.items() if of in added},
             "beats": beaten,
             "shards_owned": len(shards),
-            "shards_unowned": node.unowned,
+            **({"shards_unowned": node.unowned} if node.unowned else {}),
             "wheel_size": sum(shard.resident_count for shard in shards),
             "progress_lag": node.lag_ms(now),
             "loop_lag": self.lag.take_ms(),
-            "clock_skew": abs(node.skew_ms),
+            **({"clock_skew": abs(node.skew_ms)} if abs(node.skew_ms) >= NOTABLE_SKEW_MS else {}),
         }

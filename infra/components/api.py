@@ -13,7 +13,8 @@ from infra.settings import Environment
 
 #: One second less than an HTTP API waits, and than the protocol allows a write of the API to take.
 TIMEOUT_SECONDS = 29
-MEMORY_MB = 1024
+#: It needs a third of it; the rest is for the processor that comes with it, and more makes the idle snapshot dearer.
+MEMORY_MB = 512
 
 
 class Api(Construct):

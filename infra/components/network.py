@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from aws_cdk import Annotations, Fn
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, IDependable
 
@@ -55,6 +56,11 @@ class Network(Construct):
             availability_zones=list(settings.availability_zones),
             private_subnet_ids=list(settings.subnet_ids),
         )
+        for subnet in vpc.private_subnets:
+            Annotations.of(subnet).acknowledge_warning(
+                "@aws-cdk/aws-ec2:noSubnetRouteTableId",
+                "nothing here asks for the routes of a network that is not ours",
+            )
         return vpc, ec2.SubnetSelection(subnets=vpc.private_subnets)
 
     def _own(self, settings: NetworkSettings) -> tuple[ec2.IVpc, ec2.SubnetSelection]:
@@ -63,7 +69,8 @@ class Network(Construct):
         vpc = ec2.Vpc(
             self,
             "Vpc",
-            max_azs=settings.zones,
+            # Said here, for CDK takes two at most where it does not know the account.
+            availability_zones=[Fn.select(zone, Fn.get_azs()) for zone in range(settings.zones)],
             nat_gateways=0,
             subnet_configuration=[
                 ec2.SubnetConfiguration(

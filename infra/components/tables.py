@@ -83,7 +83,7 @@ class Tables(Construct):
                 point_in_time_recovery_enabled=True
             ),
             time_to_live_attribute=shape.ttl,
-            encryption=dynamodb.TableEncryption.CUSTOMER_MANAGED if self._key else dynamodb.TableEncryption.DEFAULT,
+            encryption=dynamodb.TableEncryption.CUSTOMER_MANAGED if self._key else None,
             encryption_key=self._key,
             warm_throughput=_warm(warm) if warm else None,
             deletion_protection=self._is_protected,

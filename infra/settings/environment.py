@@ -14,7 +14,7 @@ from infra.settings.network import NetworkSettings
 from infra.settings.tables import WarmThroughput
 from infra.settings.tasks import TaskSettings
 from shared.config import DEFAULT_SHARD_COUNT
-from shared.schema import CATCH_UP_LANE, DEAD_LETTER_RETENTION_DAYS, LANES
+from shared.schema import DEAD_LETTER_RETENTION_DAYS, DEFAULT_LANE, LANES
 
 #: The numbers that CloudWatch Logs accepts.
 LOG_RETENTION_DAYS = (1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3653)
@@ -41,9 +41,9 @@ class Auth:
         return self
 
 
-def lanes_on(host: Host, *, usual: int, catch_up: int) -> Mapping[str, LaneSettings]:
-    """Every lane on one host."""
-    return {name: LaneSettings(host, catch_up if name == CATCH_UP_LANE else usual) for name in LANES}
+def lanes_on(host: Host, *, usual: int, others: int) -> Mapping[str, LaneSettings]:
+    """Every lane on one host; `usual` is the concurrency of the default lane."""
+    return {name: LaneSettings(host, usual if name == DEFAULT_LANE else others) for name in LANES}
 
 
 @dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
@@ -63,7 +63,7 @@ class Environment:
     scheduler: TaskSettings = TaskSettings()
     worker: TaskSettings = TaskSettings(tasks=0)
     sweep_interval_ms: Annotated[int, Field(ge=1000, le=LONGEST_SWEEP_MS)] = 1000
-    lanes: Mapping[str, LaneSettings] = field(default_factory=lambda: lanes_on("lambda", usual=10, catch_up=2))
+    lanes: Mapping[str, LaneSettings] = field(default_factory=lambda: lanes_on("lambda", usual=10, others=2))
     #: None: share what the account has left. AWS lets nobody reserve the last 100.
     worker_reserved_concurrency: int | None = None
     #: A snapshot shortens a cold start to a third, and is paid for by the hour for each published version.

@@ -17,9 +17,9 @@ class NetworkSettings:
 
     mode: Mode = "public"
     zones: Annotated[int, Field(ge=2, le=6)] = 2
-    vpc_id: str | None = None
+    vpc_id: Annotated[str, Field(pattern=r"^vpc-[0-9a-f]{8,17}$")] | None = None
     availability_zones: tuple[str, ...] = ()
-    subnet_ids: tuple[str, ...] = ()
+    subnet_ids: tuple[Annotated[str, Field(pattern=r"^subnet-[0-9a-f]{8,17}$")], ...] = ()
     #: Whether the tasks get public addresses in an existing VPC: they need them in a subnet without NAT.
     assign_public_ip: bool = False
 

@@ -54,6 +54,8 @@ _EXAMPLE = """`-c settings='{"shard_count": 32}'`"""
 _FORMS = {
     "alarm_email": "one address, such as ops@example.com",
     "permission_boundary": "the name of a managed policy, or its ARN",
+    "network.vpc_id": "the id of a VPC, such as vpc-0123456789abcdef0",
+    "network.subnet_ids.0": "ids of subnets, such as subnet-0123456789abcdef0",
     "custom_domain.name": "a host name in lower case, such as jobs.example.com",
     "custom_domain.certificate_arn": "the ARN of a certificate of ACM in the same Region",
 }

@@ -23,6 +23,11 @@ def synthesised() -> Callable[[str], Synthesis]:
 
 
 @pytest.fixture(scope="session")
+def dev(synthesised: Callable[[str], Synthesis]) -> Synthesis:
+    return synthesised("dev")
+
+
+@pytest.fixture(scope="session")
 def prod(synthesised: Callable[[str], Synthesis]) -> Synthesis:
     return synthesised("prod")
 

@@ -92,7 +92,7 @@ EVERY_SETTING: dict[str, object] = {
     "worker": {"tasks": 1, "most": 4},
     "sweep_interval_ms": 2000,
     "lanes": {"default": {"host": "ecs"}, "catchup": {"host": "lambda-warm", "concurrency": 40}},
-    "worker_reserved_concurrency": 60,
+    "worker_reserved_concurrency": 100,
     "worker_snap_start": True,
     "grants": [
         {"arn": "arn:aws:lambda:eu-west-1:123456789012:function:report"},

@@ -35,6 +35,8 @@ def test_an_object_changes_what_it_names_and_leaves_the_rest() -> None:
     assert (changed.scheduler.tasks, changed.scheduler.most) == (PROD.scheduler.tasks, 12)
 
 
+VPC = "vpc-0123456789abcdef0"
+SUBNETS = ["subnet-0123456789abcdef0", "subnet-0fedcba9876543210"]
 REFUSED: list[tuple[object, str]] = [
     ("{", "context settings is no JSON"),
     ([], "context settings is list, not an object"),
@@ -56,20 +58,22 @@ REFUSED: list[tuple[object, str]] = [
     ({"lanes": {"default": {"host": "ec2"}}}, "input should be 'lambda', 'lambda-warm' or 'ecs', not 'ec2'"),
     ({"lanes": {"default": {"host": "ecs"}}}, "no worker task to work it: set worker.tasks to 1"),
     ({"lanes": {"night": {"host": "ecs", "concurrency": 2}}}, "must set each lane of default"),
-    ({"worker_reserved_concurrency": 11}, r"\(11\) is below that of its lanes together \(12\).*raise it to 12"),
+    ({"worker_reserved_concurrency": 13}, r"\(13\) is below that of its lanes together \(14\).*raise it to 14"),
     ({"run_retention_days": 14}, "set 15 or more"),
     ({"log_retention_days": 8}, "log_retention_days 8 is none that CloudWatch Logs has: choose 1, 3, 5"),
     ({"network": {"mode": "existing"}}, "mode existing needs vpc_id and availability_zones and subnet_ids"),
-    ({"network": {"vpc_id": "vpc-1"}}, "vpc_id means nothing in mode public: set mode to existing"),
+    ({"network": {"vpc_id": VPC}}, "vpc_id means nothing in mode public: set mode to existing"),
     ({"network": {"assign_public_ip": True}}, "assign_public_ip means nothing in mode public"),
     (
-        {"network": {"mode": "existing", "vpc_id": "vpc-1", "availability_zones": ["a"], "subnet_ids": ["s"]}},
+        {"network": {"mode": "existing", "vpc_id": VPC, "availability_zones": ["a"], "subnet_ids": SUBNETS[:1]}},
         "subnet_ids names one subnet: give two in different zones",
     ),
     (
-        {"network": {"mode": "existing", "vpc_id": "vpc-1", "availability_zones": ["a", "b"], "subnet_ids": ["s"]}},
+        {"network": {"mode": "existing", "vpc_id": VPC, "availability_zones": ["a", "b"], "subnet_ids": SUBNETS[:1]}},
         "give one subnet for each zone, in the same order",
     ),
+    ({"network": {"mode": "existing", "vpc_id": "mine"}}, "setting network.vpc_id .* give the id of a VPC"),
+    ({"network": {"subnet_ids": ["mine"]}}, "setting network.subnet_ids.0 .* give ids of subnets"),
     ({"network": {"zones": 1}}, "setting network.zones"),
     ({"encryption": "mine"}, "input should be 'aws' or 'own', not 'mine'"),
     ({"auth": {"mode": "jwt"}}, "mode jwt needs issuer and audience"),
@@ -103,12 +107,12 @@ def test_what_cannot_be_deployed_is_refused_in_a_sentence(given: object, sentenc
         {"shard_count": 256},
         {"sweep_interval_ms": 10_000},
         {"run_retention_days": 15},
-        {"worker_reserved_concurrency": 12},
+        {"worker_reserved_concurrency": 14},
         {"scheduler": {"tasks": 6}},
         {"scheduler": {"cpu_units": 512, "memory_mb": 1024}},
         {"permission_boundary": "arn:aws:iam::123456789012:policy/team/Boundary"},
         {"auth": {"mode": "jwt", "issuer": "https://id.example.com", "audience": ["carillon"]}},
-        {"network": {"mode": "existing", "vpc_id": "v", "availability_zones": ["a", "b"], "subnet_ids": ["s", "t"]}},
+        {"network": {"mode": "existing", "vpc_id": VPC, "availability_zones": ["a", "b"], "subnet_ids": SUBNETS}},
     ],
     ids=str,
 )

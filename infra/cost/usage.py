@@ -1,0 +1,43 @@
+"""How much of what Carillon uses: the budgets of the design until the benchmarks have measured each of them."""
+
+from __future__ import annotations
+
+HOURS = 730
+MINUTES = HOURS * 60
+SECONDS = MINUTES * 60
+
+# While nothing fires. ------------------------------------------------------------------------------------------------
+
+#: A beat writes the node's row and reads the brake; a plan reads the three kinds of rows of `fleet`.
+WRITES_OF_A_BEAT = 1
+READS_OF_A_BEAT = 1
+READS_OF_A_PLAN = 3
+LOADS_EVERY_SECONDS = 300
+#: Lambda keeps five pollers for a mapping, each waiting 20 s for a message.
+POLLS_OF_A_MAPPING = 5 * 3 * MINUTES
+#: Four receivers for each lane, each waiting 10 s.
+POLLS_OF_A_WORKER = 4 * 6 * MINUTES
+#: What an idle node and an idle ECS worker report each minute; the other metrics are written when there are any.
+NODE_METRICS = 5
+WORKER_METRICS = 1
+REPORT_KB = 1
+
+# For each of these. --------------------------------------------------------------------------------------------------
+
+#: From its creation over HTTPS to the end of its only run.
+WRITES_OF_A_ONE_TIME_JOB = 10
+READS_OF_A_ONE_TIME_JOB = 3
+#: Of a job whose period is 6 h at most.
+WRITES_OF_A_RECURRING_RUN = 2
+READS_OF_A_RECURRING_RUN = 1
+#: Send, receive and delete, ten messages each.
+SQS_REQUESTS_OF_A_RUN = 0.3
+#: Each KB of payload more than the first is written with its job (twice, in a transaction) and read with its run.
+WRITES_OF_A_PAYLOAD_KB = 2
+READS_OF_A_PAYLOAD_KB = 0.25
+API_SECONDS = 0.02
+#: Runs in a batch share one invocation.
+RUNS_OF_AN_INVOCATION = 10
+#: What a run keeps of itself, and a job: GB.
+RUN_GB = 1e-6
+JOB_GB = 2e-6
