@@ -18,7 +18,6 @@ from shared.domain.limits import OWNER_ID
 _SCOPE = re.compile(r"(?:carillon[/:.])?(read|write|admin)", re.ASCII)
 #: API Gateway hands over a list as `[a b]`.
 _SEPARATORS = re.compile(r"[\s,\[\]]+")
-_ASSUMED = re.compile(r"arn:[\w-]+:sts::\d+:assumed-role/(?P<name>[^/]+)/.*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +65,10 @@ def _part(event: Event, kind: str) -> dict[str, Any]:
 
 
 def _principal_of(arn: str) -> str:
-    """The name of the role or user, without path and session."""
-    assumed = _ASSUMED.fullmatch(arn)
-    return assumed["name"] if assumed else arn.rpartition("/")[2]
+    """`role:<name>` or `user:<name>`, without path and session; other kinds by their own word."""
+    *_, resource = arn.split(":", 5)
+    kind, _, rest = resource.partition("/")
+    if kind == "assumed-role":
+        return f"role:{rest.partition('/')[0]}"
+    name = rest.rpartition("/")[2]
+    return f"{kind}:{name}" if name else kind

@@ -123,10 +123,20 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"timeout": "PT11H0.001S"}, "#/timeout"),
     ({"timeout": 60}, "#/timeout"),
     ({"timeout": "P1Y"}, "#/timeout"),
-    ({"retry": {"max_attempts": 5}}, "#/retry/max_attempts"),
+    ({"retry": {"max_attempts": 0}}, "#/retry/max_attempts"),
+    ({"retry": {"max_attempts": 101}}, "#/retry/max_attempts"),
+    ({"retry": {"factor": 0.5}}, "#/retry/factor"),
+    ({"retry": {"factor": 1e9}}, "#/retry/factor"),
+    ({"retry": {"cap": "P8D"}}, "#/retry/cap"),
+    ({"retry": {"max_age": "P8D"}}, "#/retry/max_age"),
+    ({"retry": {"retry_on": ["a b"]}}, "#/retry/retry_on/0"),
+    ({"retry": {"never_on": ["x"] * 21}}, "#/retry/never_on"),
+    ({"lane": "catchup"}, "#/lane"),
+    ({"lane": "express"}, "#/lane"),
+    ({"lane": "default", "timeout": "PT14M"}, "#/lane"),
     ({"retry": {"max_attempts": "1"}}, "#/retry/max_attempts"),
     ({"retry": {"max_attempts": True}}, "#/retry/max_attempts"),
-    ({"retry": {"base": "PT5S"}}, "#/retry/base"),
+    ({"retry": {"base": "P2D"}}, "#/retry/base"),
     ({"retry": {"attempts": 1}}, "#/retry/attempts"),
     ({"overlap": "skip"}, "#/overlap"),
     ({"overlap": "never"}, "#/overlap"),
@@ -155,10 +165,11 @@ ELSEWHERE: dict[str, tuple[str, str, dict[str, Any]]] = {
     **dict.fromkeys(["#/count", "#/after"], ("POST", "/v1/schedules/preview", {"schedule": CRON})),
     **dict.fromkeys(["#/from", "#/to", "#/dry_run"], ("POST", f"{PATH}/backfills", {"from": "2026-11-20T00:00:00Z"})),
     **dict.fromkeys(["#/scopes", "#/expires_at"], ("POST", "/v1/keys", {"scopes": ["read"]})),
+    **dict.fromkeys(["#/error_type", "#/since", "#/until", "#/rate"], ("POST", "/v1/redrives", {})),
     "#/on": ("PUT", "/v1/fleet/firing", {}),
     "#/items": ("POST", "/v1/jobs/batch", {}),
 }
-IN_QUERY = {"#/limit": "/v1/jobs", "#/tag": "/v1/jobs", "#/slot": f"{PATH}/explain"}
+IN_QUERY = {"#/limit": "/v1/jobs", "#/tag": "/v1/jobs", "#/slot": f"{PATH}/explain", "#/status": "/v1/runs"}
 
 
 @pytest.mark.parametrize("pointer", sorted(EXAMPLES))

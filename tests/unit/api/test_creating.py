@@ -14,7 +14,8 @@ from shared.ports import Completion
 from tests.unit.api.world import CRON, HTTP, JOB, SHARD_COUNT, World
 
 MEMBERS = [
-    "job_id", "name", "group", "tags", "state", "generation", "revision", "schedule", "target", "payload", "lane",
+    "job_id", "name", "group", "tags", "state", "state_reason", "generation", "revision", "schedule", "target",
+    "payload", "lane",
     "timeout", "retry", "overlap", "max_concurrent", "misfire", "keep_after_completion", "next_slots", "last_run",
     "created_at", "created_by", "updated_at", "updated_by",
 ]  # fmt: skip
@@ -164,7 +165,16 @@ def test_defaults_are_those_of_the_documentation() -> None:
     assert (shown["timeout"], shown["lane"], shown["overlap"]) == ("PT60S", "default", "allow")
     assert shown["misfire"] == {"policy": "fire_once", "grace": "PT60S", "limit": 10}
     assert shown["keep_after_completion"] == "P7D"
-    assert shown["retry"]["max_attempts"] == 1
+    assert shown["retry"] == {
+        "max_attempts": 5,
+        "base": "PT2S",
+        "factor": 2.0,
+        "cap": "PT1H",
+        "max_age": "P1D",
+        "retry_on": [],
+        "never_on": [],
+    }
+    assert shown["lane"] == "default"
 
 
 def test_a_one_time_job_is_never_too_late_unless_it_says_so() -> None:
@@ -176,7 +186,7 @@ def test_a_one_time_job_is_never_too_late_unless_it_says_so() -> None:
 
 def test_what_an_answer_shows_can_be_sent_again() -> None:
     world = World()
-    read_only = {"generation", "revision", "next_slots", "last_run"}
+    read_only = {"state_reason", "generation", "revision", "next_slots", "last_run"}
     read_only |= {"created_at", "created_by", "updated_at", "updated_by"}
     for schedule in (CRON, {"every": "PT5S"}, {"in": "PT5S"}):
         shown = world.send("POST", "/v1/jobs", {"schedule": schedule, "target": HTTP}).json

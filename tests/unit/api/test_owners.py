@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from shared.domain.access import Scope
-from tests.unit.api.prepared import SECRET, Example, examples, of_owner, prepared
+from shared.domain.run import RunStatus
+from tests.unit.api.prepared import RUN_ID, SECRET, Example, examples, of_owner, prepared
 from tests.unit.api.world import JOB, quoted
 
 SCOPED = [each for each in examples() if each.route.scope is not None]
@@ -17,14 +20,15 @@ EXPECTED = {
     **dict.fromkeys(
         [
             "createJobs", "listJobs", "pauseJobs", "resumeJobs", "cancelJobs", "previewSchedule", "listKeys",
-            "listSigningKeys", "listGrants",
+            "listSigningKeys", "listGrants", "listFailedRuns",
         ],
         200,
     ),
+    "redriveRuns": 202,
     **dict.fromkeys(
         [
             "getJob", "patchJob", "cancelJob", "pauseJob", "resumeJob", "explainJob", "runJob", "backfillJob",
-            "listRuns", "getRun", "revokeKey", "deleteSigningKey",
+            "listRuns", "getRun", "cancelRun", "retryRun", "revokeKey", "deleteSigningKey",
         ],
         404,
     ),
@@ -80,6 +84,8 @@ def test_a_cursor_of_an_owner_is_of_no_use_to_another(example: Example) -> None:
     for number in range(3):
         world.create(job_id=f"more-{number}")
         world.send("POST", "/v1/jobs/nightly-report/runs", {})
+        [failed, *_] = [run for run in world.tables.runs.values() if run.status is RunStatus.FAILED]
+        world.tables.put_run(replace(failed, run_id=f"{RUN_ID}-{number}"), None)
         world.clock.advance(1)
     cursor = example.send(world, query="limit=1").json["next_cursor"]
     stranger = world.mint("globex")

@@ -27,6 +27,8 @@ RUN_MEMBERS = [
     "received_at",
     "started_at",
     "ended_at",
+    "cancel_requested_at",
+    "retry_at",
     "drift_ms",
     "output",
     "error",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, quote
 
@@ -23,6 +23,7 @@ from shared.adapters.memory import (
 )
 from shared.domain.access import KEY_ID_BYTES, SECRET_BYTES, ApiKey, Scope, mint_key
 from shared.domain.entry import Entry
+from shared.domain.fleet import Node
 from shared.domain.instants import MINUTE, Instant
 from shared.domain.job import Job
 from shared.domain.keys import run_id_of
@@ -128,6 +129,10 @@ class World:
         assert raw["isBase64Encoded"] is False
         return Reply(raw["statusCode"], {name.lower(): value for name, value in raw["headers"].items()}, raw["body"])
 
+    def event(self, method: str, path: str, body: object) -> dict[str, Any]:
+        headers = {"authorization": f"Bearer {self.key_text}", "content-type": "application/json"}
+        return event_of(method, path, body, query="", headers=headers)
+
     def create(self, **members: object) -> Job:
         reply = self.send("POST", "/v1/jobs", {**JOB, **members})
         assert reply.status == 201, reply.text
@@ -137,6 +142,14 @@ class World:
         job = self.jobs.get(f"{owner_id}/{job_id}")
         assert job is not None
         return job
+
+    def own_shards(self, node_id: str, *, watermark: Instant) -> None:
+        """A node that owns every shard and has settled what is up to the watermark."""
+        self.fleet.beat(Node(node_id, beat=1, version="1.2.3", message_version=1, started_at=self.clock.now()))
+        for shard in range(SHARD_COUNT):
+            lease = self.fleet.take(self.fleet.snapshot().lease(shard), owner=node_id)
+            assert lease is not None
+            self.fleet.checkpoint(replace(lease, watermark=watermark))
 
     def claimed(self, job: Job, slot: Instant) -> Run:
         """A run that a worker has claimed."""
