@@ -79,7 +79,15 @@ TABLES = (JOBS, JOB_SCHEDULES, JOB_RUNS, FLEET, ACCESS)
 DEFAULT_LANE = "default"
 #: What is fired late goes here, at a rate, so that it cannot delay what is due now.
 CATCH_UP_LANE = "catchup"
-LANES = (DEFAULT_LANE, CATCH_UP_LANE)
+#: What runs longer than a Lambda function can: always worked by ECS.
+LONG_LANE = "long"
+LANES = (DEFAULT_LANE, CATCH_UP_LANE, LONG_LANE)
+
+
+def late_lane(lane: str) -> str:
+    """The lane of what is fired late of a job in `lane`: one that a job's host can bear."""
+    return LONG_LANE if lane == LONG_LANE else CATCH_UP_LANE
+
 
 #: How long SQS keeps a message of a lane, and of its dead-letter queue. A run row outlives both.
 LANE_RETENTION_DAYS = 4

@@ -30,7 +30,7 @@ from shared.domain.run import RunKind
 from shared.domain.schedules.fields import read_instant
 from shared.domain.sharding import shard_of
 from shared.ports import Written
-from shared.schema import CATCH_UP_LANE
+from shared.schema import late_lane
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class AskedRunRoutes:
         if candidate.verdict is not Verdict.PLANNED:
             return candidate
         run = planner.waiting(job, candidate.slot, kind=RunKind.BACKFILL, run_id=candidate.run_id, now=now)
-        entry = single_entry(run, shard=shard_of(job.job_key, self.backend.shard_count), lane=CATCH_UP_LANE)
+        entry = single_entry(run, shard=shard_of(job.job_key, self.backend.shard_count), lane=late_lane(job.lane))
         is_new = isinstance(self.backend.runs.plan(run, entry, seen=None), Written)
         return candidate if is_new else Candidate(candidate.slot, Verdict.HAS_RUN)
 

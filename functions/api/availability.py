@@ -12,20 +12,11 @@ from typing import Any, Final
 from functions.api.bodies import pointer_to
 from functions.api.requests import EXAMPLES
 from shared.domain.errors import FieldProblem
-from shared.schema import DEFAULT_LANE
 
 #: The values that already work, by the path of the member.
 AVAILABLE: Final[Mapping[tuple[str, ...], tuple[object, ...]]] = {
     ("overlap",): ("allow",),
     ("max_concurrent",): (None,),
-    ("retry", "max_attempts"): (1,),
-    ("retry", "base"): ("PT2S",),
-    ("retry", "factor"): (2.0,),
-    ("retry", "cap"): ("PT1H",),
-    ("retry", "max_age"): ("P1D",),
-    ("retry", "retry_on"): ([],),
-    ("retry", "never_on"): ([],),
-    ("lane",): (DEFAULT_LANE,),
 }
 
 

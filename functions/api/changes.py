@@ -9,16 +9,19 @@ from typing import Any, Final
 from functions.api.availability import not_available
 from functions.api.bodies import Document, compact, merge_patch
 from functions.api.documents import definition
+from functions.api.lanes import lane_for
 from functions.api.refusals import JobEnded
 from functions.api.requests import EXAMPLES, CreateJob, MisfireDocument, validated
+from functions.api.retries import read_retry
 from shared.domain.durations import format_duration, parse_duration
 from shared.domain.errors import FieldProblem, InvalidRequest, PayloadTooLarge
 from shared.domain.instants import Instant
-from shared.domain.job import Job, JobState, RetryPolicy, next_generation
+from shared.domain.job import Job, JobState, next_generation
 from shared.domain.limits import MAX_KEEP_AFTER_COMPLETION_MS, MAX_PAYLOAD_BYTES, MAX_TIMEOUT_MS, MIN_TIMEOUT_MS
 from shared.domain.schedules import ONE_TIME_MISFIRE, At, Every, Misfire, Schedule, next_slot, parse_schedule
 from shared.domain.targets import parse_target
 from shared.domain.templates import faults_of
+from shared.schema import DEFAULT_LANE
 
 _KINDS: Final = ("at", "in", "cron", "every")
 #: The scheduler works by these, so a change of one makes a new generation.
@@ -64,7 +67,7 @@ def patched(job: Job, patch: Document, *, by: str, now: Instant) -> Job:
     request = validated(CreateJob, merge_patch(_base_of(job, patch), patch))
     if request.job_id != job.job_id:
         raise InvalidRequest(FieldProblem("#/job_id", "the id of a job never changes", job.job_id))
-    parts = _parts_of(request, patch, now)
+    parts = _parts_of(request, {*patch, "lane"} if "timeout" in patch else patch, now)
     schedule = parts.get("schedule", job.schedule)
     if "misfire" in patch:
         parts["misfire"] = _misfire_of(request.misfire, schedule)
@@ -145,6 +148,9 @@ def _base_of(job: Job, patch: Mapping[str, Any]) -> Document:
     target = patch.get("target")
     if isinstance(target, dict) and target.get("type", job.target["type"]) != job.target["type"]:
         base["target"] = {}
+    if "timeout" in patch and job.lane == DEFAULT_LANE:
+        # Nobody chose it, perhaps: the new timeout may ask for another.
+        base["lane"] = None
     return base
 
 
@@ -190,6 +196,15 @@ def _read_payload(request: CreateJob, _: Instant) -> dict[str, Any]:
     return {"payload": request.payload}
 
 
+def _read_lane(request: CreateJob, _: Instant) -> dict[str, Any]:
+    try:
+        timeout_ms = parse_duration(request.timeout, "#/timeout")
+    except InvalidRequest:
+        # Said of the timeout itself.
+        timeout_ms = 0
+    return {"lane": lane_for(request.lane, timeout_ms=timeout_ms)}
+
+
 def _read_timeout(request: CreateJob, _: Instant) -> dict[str, Any]:
     return {"timeout_ms": _duration(request.timeout, "#/timeout", low=MIN_TIMEOUT_MS, high=MAX_TIMEOUT_MS)}
 
@@ -207,9 +222,9 @@ _READERS: Final[Mapping[str, Callable[[CreateJob, Instant], dict[str, Any]]]] = 
     "schedule": lambda request, now: {"schedule": read_schedule(request.schedule, now)},
     "target": _read_target,
     "payload": _read_payload,
-    "lane": lambda request, _: {"lane": request.lane},
+    "lane": _read_lane,
     "timeout": _read_timeout,
-    "retry": lambda request, _: {"retry": RetryPolicy(max_attempts=request.retry.max_attempts)},
+    "retry": lambda request, _: {"retry": read_retry(request.retry)},
     "overlap": lambda request, _: {"overlap": request.overlap},
     "max_concurrent": lambda request, _: {"max_concurrent": request.max_concurrent},
     "keep_after_completion": _read_keep,

@@ -15,7 +15,9 @@ from shared.domain.fleet import FleetSnapshot
 from shared.domain.grants import Grant
 from shared.domain.instants import Instant, to_rfc3339
 from shared.domain.job import Cancellation, Job, JobState, RetryPolicy
-from shared.domain.run import Attempt, Run, RunError
+from shared.domain.keys import job_id_of
+from shared.domain.redrive import Redrive
+from shared.domain.run import Attempt, Run, RunError, RunStatus
 from shared.domain.schedules import Misfire, PreviewSlot, slots, to_document
 from shared.domain.signing import SigningKey
 
@@ -76,6 +78,8 @@ def run_document(job_id: str, run: Run) -> Document:
         "received_at": _instant(run.received_at),
         "started_at": _instant(run.started_at),
         "ended_at": _instant(run.ended_at),
+        "cancel_requested_at": _instant(run.cancel_requested_at),
+        "retry_at": _instant(run.lease_until) if run.status is RunStatus.WAITING else None,
         "drift_ms": None if run.drift is None else dict(run.drift),
         "output": run.output,
         "error": _error(run.error),
@@ -96,6 +100,23 @@ def backfill_document(candidates: Sequence[Candidate], next_from: Instant | None
             {"slot": to_rfc3339(each.slot), "run_id": each.run_id, "outcome": str(each.verdict)} for each in candidates
         ],
         "next_from": _instant(next_from),
+    }
+
+
+def redrive_document(items: Sequence[tuple[Redrive, str]], cursor: str | None, *, is_dry: bool) -> Document:
+    return {
+        "dry_run": is_dry,
+        "planned": sum(outcome == "planned" for _, outcome in items),
+        "items": [
+            {
+                "job_id": job_id_of(redrive.run.job_key),
+                "run_id": redrive.run.run_id,
+                "starts_at": to_rfc3339(redrive.starts_at) if outcome == "planned" else None,
+                "outcome": outcome,
+            }
+            for redrive, outcome in items
+        ],
+        "next_cursor": cursor,
     }
 
 

@@ -8,6 +8,7 @@ Refused
   x BodyUnreadable · BodyTooLarge · MediaTypeUnsupported
   x JobNotFound · RunNotFound · KeyNotFound · GrantNotFound
                                             does not exist, or belongs to another owner: nobody can tell
+  x RunNotRetryable                         the run is not in a state for it
   x JobExists · JobEnded · JobPaused · ChangeContended · TooManyJobs  the job is not in a state for it
   x TooManyKeys · TooManySigningKeys · TooManyGrants
   x PreconditionFailed · KeyReused          the request contradicts an earlier one
@@ -98,6 +99,14 @@ class JobNotFound(Refused):
 class RunNotFound(Refused):
     def __init__(self, job_id: str, run_id: str) -> None:
         super().__init__(f"job {job_id!r} has no run {run_id!r}")
+
+
+class RunNotRetryable(Refused):
+    def __init__(self, job_id: str, run_id: str, status: str) -> None:
+        super().__init__(
+            f"run {run_id!r} of job {job_id!r} is {status}; what can be retried has failed, was cancelled or skipped, or "
+            "waits. To run the job once more, POST to its runs"
+        )
 
 
 class JobExists(Refused):

@@ -12,9 +12,12 @@ from pydantic_core import PydanticCustomError
 
 from functions.api.bodies import Document, pointer_to
 from shared.domain.access import Scope
+from shared.domain.durations import format_duration
 from shared.domain.errors import FieldProblem, InvalidRequest
+from shared.domain.job import DEFAULT_RETRY
 from shared.domain.limits import (
     JOB_ID,
+    MAX_ATTEMPTS,
     MAX_BACKFILL,
     MAX_BATCH,
     MAX_BULK,
@@ -23,6 +26,9 @@ from shared.domain.limits import (
     MAX_NAME_LENGTH,
     MAX_PAGE,
     MAX_PREVIEW,
+    MAX_REDRIVE,
+    MAX_REDRIVE_RATE,
+    MAX_RETRY_FACTOR,
     MAX_TAG_KEY_LENGTH,
     MAX_TAG_VALUE_LENGTH,
     MAX_TAGS,
@@ -69,11 +75,13 @@ class Strict(BaseModel):
 
 
 class RetryDocument(Strict):
-    max_attempts: int = 1
-    base: str = "PT2S"
-    factor: float = 2.0
-    cap: str = "PT1H"
-    max_age: str = "P1D"
+    """An empty `retry_on` stands for everything that may mend itself."""
+
+    max_attempts: int = Field(default=DEFAULT_RETRY.max_attempts, ge=1, le=MAX_ATTEMPTS)
+    base: str = format_duration(DEFAULT_RETRY.base_ms)
+    factor: float = Field(default=DEFAULT_RETRY.factor, ge=1, le=MAX_RETRY_FACTOR)
+    cap: str = format_duration(DEFAULT_RETRY.cap_ms)
+    max_age: str = format_duration(DEFAULT_RETRY.max_age_ms)
     retry_on: list[str] = []
     never_on: list[str] = []
 
@@ -97,7 +105,8 @@ class CreateJob(Strict):
     schedule: dict[str, Any]
     target: dict[str, Any]
     payload: Any = None
-    lane: str = "default"
+    #: Left out, it is `default`, or `long` where the timeout asks for it.
+    lane: str | None = None
     timeout: str = "PT60S"
     retry: RetryDocument = RetryDocument()
     overlap: Literal["allow", "skip", "buffer_one", "cancel_other"] = "allow"
@@ -134,6 +143,19 @@ class Backfill(Strict):
     to: str | None = None
     dry_run: bool = False
     limit: int = Field(default=MAX_BACKFILL, ge=1, le=MAX_BACKFILL)
+
+
+class RedriveRuns(Strict):
+    """The failed runs that all of job_id, error_type, since <= ended_at < until admit; `rate` is of starts a second."""
+
+    job_id: Annotated[str, AfterValidator(_job_id)] | None = None
+    error_type: Annotated[str, Field(max_length=128)] | None = None
+    since: str | None = None
+    until: str | None = None
+    rate: float = Field(default=10, gt=0, le=MAX_REDRIVE_RATE)
+    dry_run: bool = False
+    limit: int = Field(default=MAX_REDRIVE, ge=1, le=MAX_REDRIVE)
+    cursor: str | None = None
 
 
 class EraseOwner(Strict):
@@ -179,8 +201,19 @@ EXAMPLES: Final[Mapping[str, object]] = {
     "#/payload": {"report": "daily"},
     "#/lane": "default",
     "#/timeout": "PT60S",
-    "#/retry": {"max_attempts": 1},
-    "#/retry/max_attempts": 1,
+    "#/retry": {"max_attempts": 3, "retry_on": ["5xx", "timeout"]},
+    "#/retry/max_attempts": 3,
+    "#/retry/base": "PT2S",
+    "#/retry/factor": 2,
+    "#/retry/cap": "PT1H",
+    "#/retry/max_age": "P1D",
+    "#/retry/retry_on": ["5xx", "timeout"],
+    "#/retry/never_on": ["4xx"],
+    "#/error_type": "http_5xx",
+    "#/since": "2026-11-26T00:00:00.000Z",
+    "#/until": "2026-11-27T00:00:00.000Z",
+    "#/rate": 10,
+    "#/status": "failed",
     "#/overlap": "allow",
     "#/max_concurrent": None,
     "#/misfire": {"policy": "fire_once", "grace": "PT60S"},

@@ -24,6 +24,7 @@ from functions.api.bulk import BulkRoutes
 from functions.api.documentation import DocumentationRoutes
 from functions.api.editor import JobEditor
 from functions.api.explanations import ExplainRoutes
+from functions.api.failures import FailureRoutes
 from functions.api.fleet import FleetRoutes
 from functions.api.gate import CALL, Call, Gate, as_plain_json, request_id_of
 from functions.api.grants import GrantRoutes
@@ -37,6 +38,7 @@ from functions.api.requests import problems_of
 from functions.api.responses import Answer, is_fault, problem
 from functions.api.room import Room
 from functions.api.routing import Route
+from functions.api.run_changes import RunChangeRoutes
 from functions.api.runs import RunRoutes
 from functions.api.schedules import ScheduleRoutes
 from functions.api.signing_keys import SigningKeyRoutes
@@ -54,6 +56,8 @@ def routes_of(backend: Backend) -> list[Route]:
         BulkRoutes(backend, editor),
         RunRoutes(backend, editor),
         AskedRunRoutes(backend, editor),
+        RunChangeRoutes(backend, editor),
+        FailureRoutes(backend),
         ExplainRoutes(backend, editor),
         OwnerRoutes(backend, editor),
         ScheduleRoutes(backend),

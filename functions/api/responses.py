@@ -59,6 +59,7 @@ KINDS: Final[tuple[tuple[type[Exception], Kind], ...]] = (
     (refusals.NotAttempted, Kind(HTTPStatus.SERVICE_UNAVAILABLE, "not-attempted", "Not attempted", None, True)),
     (refusals.JobNotFound, Kind(HTTPStatus.NOT_FOUND, "job-not-found", "There is no such job")),
     (refusals.RunNotFound, Kind(HTTPStatus.NOT_FOUND, "run-not-found", "There is no such run")),
+    (refusals.RunNotRetryable, Kind(HTTPStatus.CONFLICT, "run-not-retryable", "The run cannot be retried")),
     (refusals.JobExists, Kind(HTTPStatus.CONFLICT, "job-exists", "The job exists")),
     (refusals.JobEnded, Kind(HTTPStatus.CONFLICT, "job-ended", "The job has ended")),
     (refusals.JobPaused, Kind(HTTPStatus.CONFLICT, "job-paused", "The job is paused")),

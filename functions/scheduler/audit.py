@@ -36,7 +36,7 @@ from shared.domain.instants import Instant
 from shared.domain.keys import RunKey
 from shared.domain.run import Run
 from shared.domain.schedules import fire_at
-from shared.schema import CATCH_UP_LANE
+from shared.schema import late_lane
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +147,6 @@ class Auditor:
                 self.counts.lost += 1
             else:
                 self.counts.resent += 1
-                again.append(replace(look.due, lane=CATCH_UP_LANE, is_resent=True))
+                again.append(replace(look.due, lane=late_lane(look.due.lane), is_resent=True))
                 self._put(Look(Instant(now + (self.rules.deadline_ms << 2 * look.resends)), look.due, look.resends + 1))
         return again

@@ -18,7 +18,7 @@ from shared.domain.keys import EntryKey, RunKey, run_id_of
 from shared.domain.run import RunKind
 from shared.domain.schedules import Gap, fire_at, missed, next_slot, plan_misfire
 from shared.domain.timing import Timing
-from shared.schema import CATCH_UP_LANE
+from shared.schema import late_lane
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +289,7 @@ class Shard:
         until = Instant(max(slot, now - entry.misfire.grace_ms - 1))
         late = missed(entry.schedule, Instant(slot - 1), until, newest=entry.misfire.newest_needed)
         decided = plan_misfire(entry.misfire, late)
-        dues = [self._due(entry, each, RunKind.CATCH_UP, CATCH_UP_LANE) for each in decided.fire]
+        dues = [self._due(entry, each, RunKind.CATCH_UP, late_lane(entry.lane)) for each in decided.fire]
         if decided.skipped is not None:
             dues.append(self._due(entry, decided.skipped.first, entry.kind, entry.lane, decided.skipped))
         return late.last or slot, dues

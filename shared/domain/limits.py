@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from shared.domain.instants import DAY, HOUR, SECOND
+from shared.domain.instants import DAY, HOUR, MINUTE, SECOND
 from shared.domain.timing import ACCEPTED_PAST_MS
 
 JOB_ID = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
@@ -51,8 +51,14 @@ MAX_CATCH_UP = 1_000
 
 MIN_TIMEOUT_MS = 1 * SECOND
 MAX_TIMEOUT_MS = 11 * HOUR
+#: What fits into a Lambda function, which ends after 15 minutes; a longer run needs lane `long`.
+MAX_LAMBDA_TIMEOUT_MS = 13 * MINUTE
 MAX_ATTEMPTS = 100
+MAX_RETRY_FACTOR = 100.0
 MAX_RETRY_AGE_MS = 7 * DAY
+#: Words in `retry_on` and in `never_on`.
+MAX_RETRY_WORDS = 20
+RETRY_WORD = re.compile(r"[A-Za-z0-9_.:-]{1,128}", re.ASCII)
 MAX_KEEP_AFTER_COMPLETION_MS = 366 * DAY
 
 #: Of one caller, averaged over REQUEST_WINDOW_MS; a burst may use a window's requests at once.
@@ -62,6 +68,10 @@ REQUEST_WINDOW_MS = 10 * SECOND
 MAX_JOBS_OF_OWNER = 1_000_000
 #: Live keys of one owner: two for each of its programs, while one is rotated.
 MAX_KEYS_OF_OWNER = 50
+
+#: Runs planned again by one call, each a transaction: they must fit into the time-out of the API. And starts a second.
+MAX_REDRIVE = 100
+MAX_REDRIVE_RATE = 100
 
 DEFAULT_PAGE = 50
 MAX_PAGE = 200

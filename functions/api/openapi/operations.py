@@ -178,6 +178,54 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ("GET", "/v1/jobs/<job_id>/runs/<run_id>"): Operation(
         "getRun", "runs", "Show a run", "Run", path=_OF_RUN, problems=(404,)
     ),
+    ("POST", "/v1/jobs/<job_id>/runs/<run_id>/cancel"): Operation(
+        "cancelRun",
+        "runs",
+        "Cancel a run",
+        "Run",
+        200,
+        also=(202,),
+        path=_OF_RUN,
+        description=(
+            "A run that waits is cancelled at once; one that has ended stays as it is. One that a worker has, which "
+            "answers 202, hears of it within some seconds and ends cancelled, whatever its target answers."
+        ),
+        problems=(404,),
+    ),
+    ("POST", "/v1/jobs/<job_id>/runs/<run_id>/retry"): Operation(
+        "retryRun",
+        "runs",
+        "Run a run again",
+        "Run",
+        202,
+        path=_OF_RUN,
+        description=(
+            "The same run under a higher fencing token, with the job as it is now; its retry policy counts anew. Of a "
+            "run that waits for its next attempt it ends the wait."
+        ),
+        problems=(404, 409, 422),
+    ),
+    ("GET", "/v1/runs"): Operation(
+        "listFailedRuns",
+        "runs",
+        "List the owner's failed runs, newest first",
+        "Runs",
+        query={"status": "failed", "error_type": "http_5xx", "limit": "10"},
+        description="`since` and `until` are about `ended_at`. A run that failed a moment ago may be missed.",
+    ),
+    ("POST", "/v1/redrives"): Operation(
+        "redriveRuns",
+        "runs",
+        "Run failed runs again",
+        "RedriveResult",
+        202,
+        also=(200,),
+        example={"error_type": "http_5xx", "since": "2026-11-26T00:00:00.000Z", "rate": 5},
+        description=(
+            "At most 100 at a time, `rate` of them a second: repeat it with `cursor` until `next_cursor` is null. A dry "
+            "run answers 200 and plans nothing."
+        ),
+    ),
     ("POST", "/v1/schedules/preview"): Operation(
         "previewSchedule",
         "schedules",

@@ -161,6 +161,8 @@ RUN: Final = record(
         "received_at": nullable(INSTANT),
         "started_at": nullable(INSTANT),
         "ended_at": nullable(INSTANT),
+        "cancel_requested_at": nullable(INSTANT),
+        "retry_at": nullable(INSTANT),
         "drift_ms": nullable(
             record({part: {"type": "integer"} for part in ("total", "dispatch", "queue", "claim", "start")})
         ),
@@ -324,6 +326,24 @@ COMPONENTS: Final[dict[str, Schema]] = {
                 ),
             },
             "next_from": {**nullable(INSTANT), "description": "Repeat with it as `from`; null: the range is done."},
+        }
+    ),
+    "RedriveResult": record(
+        {
+            "dry_run": FLAG,
+            "planned": COUNT,
+            "items": {
+                "type": "array",
+                "items": record(
+                    {
+                        "job_id": JOB_ID_SCHEMA,
+                        "run_id": RUN_ID_SCHEMA,
+                        "starts_at": nullable(INSTANT),
+                        "outcome": one_of("planned", "job_ended", "job_paused", "changed"),
+                    }
+                ),
+            },
+            "next_cursor": nullable(TEXT),
         }
     ),
     "Explanation": record(

@@ -28,9 +28,7 @@ ROW = Run(
 
 
 def decided(row: Run, *, claim_id: str = "mine", generation: int = 5, now: Instant = NOW) -> object:
-    return decide_claim(
-        row, claim_id=claim_id, generation=generation, now=now, clock_bound_ms=BOUND, early_ms=EARLY
-    )
+    return decide_claim(row, claim_id=claim_id, generation=generation, now=now, clock_bound_ms=BOUND, early_ms=EARLY)
 
 
 def test_a_row_with_my_claim_id_is_mine_whatever_its_status() -> None:

@@ -1,0 +1,56 @@
+"""Runs that have ended are run again: the same run under a higher token, with the retry policy counting anew. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from shared.domain.instants import SECOND, Instant
+from shared.domain.run import Run, RunStatus
+
+
+def may_run_again(run: Run) -> bool:
+    """A run that succeeded or is running is not; nor is the one row that stands for many skipped slots."""
+    return run.status not in {RunStatus.SUCCEEDED, RunStatus.RUNNING} and run.gap is None
+
+
+def run_again(run: Run, *, at: Instant, claim_id: str) -> Run:
+    """The WAITING run that replaces `run`, whose next attempt starts `at`. One that waits already only waits less."""
+    is_waiting = run.status is RunStatus.WAITING
+    made = max((attempt.attempt for attempt in run.attempts), default=0)
+    return replace(
+        run,
+        status=RunStatus.WAITING,
+        token=run.token + 1,
+        claim_id=claim_id,
+        attempt=run.attempt if is_waiting else made + 1,
+        attempts_before=run.attempts_before if is_waiting else made,
+        tried_since=run.tried_since if is_waiting else None,
+        lease_until=at,
+        fire_at=at,
+        worker_id="",
+        enqueued_at=None,
+        received_at=None,
+        claimed_at=None,
+        started_at=None,
+        ended_at=None,
+        reason=None,
+        completion=None,
+        output=None,
+        error=None,
+        progress=None,
+        cancel_requested_at=None,
+        expires_at=None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Redrive:
+    run: Run
+    starts_at: Instant
+
+
+def spread(runs: Sequence[Run], *, now: Instant, per_second: float) -> Iterator[Redrive]:
+    """When each of the runs starts, at this rate."""
+    for number, run in enumerate(runs):
+        yield Redrive(run, Instant(now + int(number * SECOND / per_second)))
