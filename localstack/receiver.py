@@ -18,6 +18,8 @@ class Received:
     path: str
     headers: dict[str, str]
     body: Any
+    #: As it came, which signatures are of.
+    content: bytes = b""
 
 
 @dataclass
@@ -25,6 +27,8 @@ class Receiver:
     """Waits for what a test or the demo expects, without polling."""
 
     url: str
+    #: What it answers to every request.
+    status: int = 200
     requests: list[Received] = field(default_factory=list)
     _arrived: Condition = field(default_factory=Condition)
 
@@ -47,8 +51,8 @@ def receiver() -> Iterator[Receiver]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            kept.take(Received(self.path, headers, json.loads(body) if body else None))
-            self.send_response(200)
+            kept.take(Received(self.path, headers, json.loads(body) if body else None, body))
+            self.send_response(kept.status)
             self.end_headers()
             self.wfile.write(b"received")
 

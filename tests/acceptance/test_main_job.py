@@ -95,10 +95,10 @@ def test_a_webhook_carries_the_headers_of_its_run(client: Client, webhook: Recei
 
 
 def test_an_internal_address_is_no_target(client: Client) -> None:
-    job = create(client, schedule={"in": "PT2S"}, target={"type": "http", "url": "http://169.254.170.2/v2/credentials"})
-    run = ended_run(client, job["job_id"])
-    assert run["status"] == "failed"
-    assert run["error"]["type"] == "refused_address"
+    target = {"type": "http", "url": "http://169.254.170.2/v2/credentials"}
+    answer = client.post("/v1/jobs", {"schedule": {"in": "PT2S"}, "target": target})
+    assert answer.status == 400
+    assert answer.body["errors"][0]["pointer"] == "#/target/url"
 
 
 def test_a_repeated_create_with_one_idempotency_key_makes_one_job(client: Client) -> None:

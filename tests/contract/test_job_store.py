@@ -67,6 +67,7 @@ def test_every_field_comes_back_as_it_was(stores: Stores, schedule: Schedule) ->
     job = make_job(
         schedule=schedule,
         state=JobState.PAUSED,
+        state_reason="gone",
         revision=7,
         name="\u65e5\u672c\u8a9e \U0001f680",
         group="g",
