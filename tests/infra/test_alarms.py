@@ -1,0 +1,138 @@
+"""What wakes somebody, and what it tells them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from infra.components.alarms import RUNBOOK, anchor_of
+from shared.domain.timing import Timing
+from shared.observability.metrics import UNITS
+from shared.schema import LANES
+from tests.infra.synthesis import Properties, Synthesis, only
+
+ROOT = Path(__file__).parents[2]
+
+
+def alarms(synthesis: Synthesis) -> dict[str, Properties]:
+    """Those that wake somebody; scaling has others of its own."""
+    found = synthesis.of_type("AWS::CloudWatch::Alarm")
+    return {name: alarm for name, alarm in found.items() if RUNBOOK in alarm.get("AlarmDescription", "")}
+
+
+def at(synthesis: Synthesis, heading: str) -> list[Properties]:
+    wanted = f"{RUNBOOK}#{anchor_of(heading)}"
+    return [alarm for alarm in alarms(synthesis).values() if alarm["AlarmDescription"].endswith(wanted)]
+
+
+def paragraphs() -> dict[str, str]:
+    """The text below each heading of the part about alarms, by its anchor."""
+    text = (ROOT / RUNBOOK).read_text().split("\n# Alarms\n")[1].split("\n# ")[0]
+    parts = re.split(r"^## (.+)$", text, flags=re.MULTILINE)[1:]
+    return {anchor_of(heading): body.strip() for heading, body in zip(parts[::2], parts[1::2], strict=True)}
+
+
+@pytest.mark.parametrize("environment", ["local", "dev", "prod"])
+def test_every_alarm_leads_to_a_paragraph_that_says_what_to_do(
+    request: pytest.FixtureRequest, environment: str
+) -> None:
+    known = paragraphs()
+    for alarm in alarms(request.getfixturevalue(environment)).values():
+        sentence, _, link = alarm["AlarmDescription"].rpartition(" ")
+        assert sentence.endswith(".")
+        assert len(known[link.partition("#")[2]]) > 100
+
+
+def test_no_paragraph_is_about_an_alarm_that_is_gone(prod: Synthesis) -> None:
+    linked = {alarm["AlarmDescription"].rpartition("#")[2] for alarm in alarms(prod).values()}
+
+    assert set(paragraphs()) == linked
+
+
+def test_every_alarm_tells_one_topic_when_it_rings_and_when_it_is_over(chosen: Synthesis) -> None:
+    topic = only(list(chosen.of_type("AWS::SNS::Topic")))
+    for alarm in alarms(chosen).values():
+        assert alarm["AlarmActions"] == alarm["OKActions"] == [{"Ref": topic}]
+    subscription = only(list(chosen.of_type("AWS::SNS::Subscription").values()))
+    assert (subscription["Protocol"], subscription["Endpoint"]) == ("email", "ops@example.com")
+
+
+def test_without_an_address_nobody_is_told_but_the_topic_is_there(prod: Synthesis) -> None:
+    assert prod.service.find_resources("AWS::SNS::Topic")
+    assert not prod.of_type("AWS::SNS::Subscription")
+
+
+def test_one_lost_fire_rings(prod: Synthesis) -> None:
+    alarm = only(at(prod, "Lost fires"))
+
+    assert (alarm["MetricName"], alarm["Statistic"]) == ("lost", "Sum")
+    assert (alarm["Threshold"], alarm["ComparisonOperator"]) == (0, "GreaterThanThreshold")
+    assert (alarm["EvaluationPeriods"], alarm["TreatMissingData"]) == (1, "notBreaching")
+
+
+def test_drift_is_judged_by_its_99th_percentile_on_each_host_in_use(chosen: Synthesis, prod: Synthesis) -> None:
+    both = at(chosen, "Drift over the objective")
+    hosts = {each["Value"] for alarm in both for each in alarm["Dimensions"] if each["Name"] == "host"}
+
+    assert hosts == {"lambda", "ecs"}
+    assert {(alarm["ExtendedStatistic"], alarm["Threshold"]) for alarm in both} == {("p99", 250)}
+    assert only(at(prod, "Drift over the objective"))["Threshold"] == 1500
+
+
+def test_silence_of_all_nodes_rings(prod: Synthesis) -> None:
+    alarm = only(at(prod, "No beat"))
+
+    assert (alarm["TreatMissingData"], alarm["ComparisonOperator"]) == ("breaching", "LessThanThreshold")
+
+
+def test_a_clock_rings_where_a_node_stops_taking_shards(prod: Synthesis) -> None:
+    assert only(at(prod, "Clock skew"))["Threshold"] == Timing().clock_guard_ms
+
+
+@pytest.mark.parametrize("heading", ["Dead letters", "Queue age", "Messages in flight"])
+def test_each_lane_is_watched(prod: Synthesis, heading: str) -> None:
+    assert len(at(prod, heading)) == len(LANES)
+
+
+def test_a_lane_rings_long_before_sqs_stops_it(prod: Synthesis) -> None:
+    assert {alarm["Threshold"] for alarm in at(prod, "Messages in flight")} == {80_000}
+
+
+def test_a_long_run_alone_does_not_make_its_queue_look_old(prod: Synthesis) -> None:
+    expressions = {each.get("Expression") for alarm in at(prod, "Queue age") for each in alarm["Metrics"]}
+
+    assert "IF(waiting > 0, age, 0)" in expressions
+
+
+def test_the_emulator_is_given_no_alarm_on_an_expression(local: Synthesis) -> None:
+    assert alarms(local)
+    assert not [alarm for alarm in alarms(local).values() if "Metrics" in alarm]
+
+
+@pytest.mark.parametrize("environment", ["local", "prod", "chosen"])
+def test_every_metric_that_is_read_is_one_that_is_written(request: pytest.FixtureRequest, environment: str) -> None:
+    synthesis: Synthesis = request.getfixturevalue(environment)
+    text = json.dumps(
+        {
+            kind: synthesis.of_type(f"AWS::{kind}")
+            for kind in ("CloudWatch::Alarm", "CloudWatch::Dashboard", "ApplicationAutoScaling::ScalingPolicy")
+        }
+    ).replace('\\"', '"')
+    ours = re.findall(r'"Carillon/[^"]+","(\w+)"', text) + [
+        alarm["MetricName"]
+        for alarm in synthesis.of_type("AWS::CloudWatch::Alarm").values()
+        if str(alarm.get("Namespace")).startswith("Carillon/")
+    ]
+
+    assert len(set(ours)) > 20
+    assert set(ours) <= set(UNITS)
+
+
+def test_the_dashboard_shows_every_metric_there_is_but_what_a_log_explains_better(prod: Synthesis) -> None:
+    body = json.dumps(only(list(prod.of_type("AWS::CloudWatch::Dashboard").values()))).replace('\\"', '"')
+    shown = set(re.findall(r'"Carillon/[^"]+","(\w+)"', body))
+
+    assert set(UNITS) - shown <= {"beats", "claimed", "in_flight", "shards_unowned", "unaudited"}
