@@ -87,7 +87,8 @@ class BulkRoutes:
         items: list[Document] = []
         changed = 0
         for job in page.items:
-            if job.state is JobState.CANCELLED:
+            # One without an answer: whoever cancelled it died before it could say what is alive.
+            if job.state is JobState.CANCELLED and (state is not None or job.cancellation is not None):
                 continue
             try:
                 is_new, document = change(call, job.job_id, only)

@@ -17,13 +17,13 @@ from functions.api.refusals import RunNotFound
 from functions.api.responses import Answer, answer
 from functions.api.routing import Route
 from shared.domain.access import Scope
-from shared.domain.entry import entry_id_of
+from shared.domain.entry import entry_id_of, single_entry
 from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.instants import Instant
 from shared.domain.job import Job
 from shared.domain.keys import EntryKey, RunKey, run_id_of
 from shared.domain.limits import RUN_ID
-from shared.domain.run import Run
+from shared.domain.run import Run, RunStatus
 from shared.domain.schedules.fields import read_instant
 from shared.domain.sharding import shard_of
 
@@ -64,6 +64,8 @@ class ExplainRoutes:
     def _evidence(self, job: Job, slot: Instant, run: Run | None, now: Instant) -> Evidence:
         shard = shard_of(job.job_key, self.backend.shard_count)
         entry_id = entry_id_of(job)
+        if run is not None and run.status is RunStatus.WAITING:
+            entry_id = single_entry(run, shard=shard, lane=job.lane).entry_id
         entry = self.backend.entries.get(EntryKey(shard, entry_id))
         return Evidence(job, slot, run, entry, shard, self.backend.fleet.snapshot(), now)
 

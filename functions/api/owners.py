@@ -74,7 +74,8 @@ class OwnerRoutes:
         return answer(document)
 
     def _erase_job(self, call: Call, job: Job, progress: _Progress) -> None:
-        if not is_erased(job):
+        # One without an answer: whoever cancelled it died before it could say what is alive.
+        if not is_erased(job) or job.cancellation is None:
             try:
                 change, _ = self.editor.cancel(call, job.job_id, is_erased=True)
                 progress.jobs += change.is_new

@@ -152,7 +152,7 @@ def erased(job: Job, *, now: Instant, by: str) -> Job:
     """
     if is_erased(job):
         return job
-    bare = replace(job, name="", group="", tags={}, payload=None, target=ERASED_TARGET, created_by="")
+    bare = replace(job, name="", group="", tags={}, payload=None, target=dict(ERASED_TARGET), created_by="")
     return replace(bare, revision=job.revision + 1, updated_at=now, updated_by=by)
 
 
