@@ -1,4 +1,6 @@
-"""The grants of owners, asked before each call: a grant that is taken back ends what it allowed within seconds."""
+"""The grants of owners, asked before each call: a grant that is taken back ends what it allowed within seconds, and a new
+one holds at once.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from dataclasses import replace
 from functions.worker.targets import Call, Outcome, failed
 from functions.worker.targets.remembered import Remembered
 from shared.domain.errors import StoreError
-from shared.domain.grants import HTTP, GrantRules, NotGranted, Use
+from shared.domain.grants import HTTP, GrantRules, NotGranted, Roles, Use
 from shared.domain.targets import uses_of
 from shared.ports import AccessStore, Clock
 
@@ -27,7 +29,7 @@ class Gate:
         if not any(map(self._rules.needs_grant, uses)):
             return call
         try:
-            judged = self._rules.judge(uses, self._grants(call.owner_id))
+            judged = self._judge(call, *uses)
         except StoreError as error:
             return failed("refused", f"the owner's grants could not be read: {error}")
         if isinstance(judged, NotGranted):
@@ -39,5 +41,13 @@ class Gate:
         use = Use(HTTP, host)
         if not self._rules.needs_grant(use):
             return None
-        judged = self._rules.judge([use], self._grants(call.owner_id))
+        judged = self._judge(call, use)
         return judged.detail if isinstance(judged, NotGranted) else None
+
+    def _judge(self, call: Call, *uses: Use) -> Roles | NotGranted:
+        judged = self._rules.judge(uses, self._grants(call.owner_id))
+        if isinstance(judged, NotGranted):
+            # Perhaps granted since: only what was allowed is remembered.
+            self._grants.forget(call.owner_id)
+            judged = self._rules.judge(uses, self._grants(call.owner_id))
+        return judged

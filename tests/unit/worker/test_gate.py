@@ -86,7 +86,16 @@ def test_a_grant_that_is_taken_back_ends_within_the_time_it_is_remembered() -> N
     assert door.access.reads == 0
     door.clock.advance(1)
     assert error_of(door.knock()) == "not_granted"
-    assert door.access.reads == 1
+
+
+def test_a_new_grant_holds_at_once() -> None:
+    door = Door()
+    door.grant(f"{ARN}-of-others")
+    assert error_of(door.knock()) == "not_granted"
+
+    door.grant()
+
+    assert door.knock().error is None
 
 
 def test_nothing_is_read_for_what_needs_no_grant() -> None:
