@@ -151,12 +151,12 @@ class Carillon(Construct):
             environment=environment,
         )
         self._allow(self.api.role, permissions.API_TABLES)
-        if environment.auth.mode == "keys":
-            acknowledge(
-                self.api,
-                "AwsSolutions-APIG4",
-                "In mode keys the function verifies the key of each request, so that a refusal is a problem document",
-            )
+        acknowledge(
+            self.api,
+            "AwsSolutions-APIG4",
+            "In mode keys the function verifies the key of each request, so that a refusal is a problem document; in "
+            "the others only health and the OpenAPI document are open",
+        )
         AccessLog(self, "ApiAccess", http=self.api.http, environment=environment)
         self.domain = (
             OwnDomain(self, "Domain", http=self.api.http, settings=environment.custom_domain)

@@ -24,11 +24,18 @@ LONGEST_SWEEP_MS = 10_000
 
 @dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
 class Auth:
-    """Who is let in: the API's own keys, tokens of an OpenID issuer, or callers of AWS."""
+    """Who is let in: the API's own keys, tokens of an OpenID issuer, or callers of AWS.
+
+    `owner_claim` says whose jobs a caller may touch: a claim of the token (`sub`, unless it is given), or of a
+    signature `account` or `principal`. `admins` are the principals (`role:Operator`, `user:alice`) with scope admin.
+    """
 
     mode: Literal["keys", "jwt", "iam"] = "keys"
     issuer: str | None = None
     audience: tuple[str, ...] = ()
+    owner_claim: str | None = None
+    scopes_claim: str | None = None
+    admins: tuple[Annotated[str, Field(pattern=r"^(role|user):[\w+=.@-]+$")], ...] = ()
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -38,7 +45,26 @@ class Auth:
             raise ValueError(
                 f"issuer and audience mean nothing in mode {self.mode}: set mode to jwt, or leave them out"
             )
+        if self.mode == "keys" and self.owner_claim:
+            raise ValueError("owner_claim means nothing in mode keys: a key says whose it is")
+        if self.mode == "iam" and self.owner_claim not in {None, "account", "principal"}:
+            raise ValueError(f"owner_claim is {self.owner_claim!r}: in mode iam choose account or principal")
+        if self.mode != "jwt" and self.scopes_claim:
+            raise ValueError(f"scopes_claim means nothing in mode {self.mode}: only tokens have claims")
+        if self.mode != "iam" and self.admins:
+            raise ValueError(f"admins means nothing in mode {self.mode}: there scope admin makes one")
         return self
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """What the function is told of it."""
+        told = {
+            "CARILLON_AUTH": self.mode,
+            "CARILLON_OWNER_CLAIM": self.owner_claim,
+            "CARILLON_SCOPES_CLAIM": self.scopes_claim,
+            "CARILLON_ADMINS": ",".join(self.admins),
+        }
+        return {name: value for name, value in told.items() if value}
 
 
 def lanes_on(host: Host, *, usual: int, others: int) -> Mapping[str, LaneSettings]:

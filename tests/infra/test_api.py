@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from shared.config import table_variable
 from shared.domain.timing import API_TIMEOUT_MS
-from tests.infra.synthesis import Synthesis, only
+from tests.infra.synthesis import Synthesis, only, synthesise
 
 HANDLER = "functions.api.app.handler"
 
@@ -47,7 +47,39 @@ def test_the_function_is_told_its_tables_and_no_others(prod: Synthesis) -> None:
     variables = prod.function(HANDLER)["Environment"]["Variables"]
 
     assert {name for name in variables if name.endswith("_TABLE")} == {
-        table_variable(name) for name in ("jobs", "job_schedules", "job_runs", "access")
+        table_variable(name) for name in ("jobs", "job_schedules", "job_runs", "fleet", "access")
     }
     assert not [name for name in variables if name.endswith("_QUEUE_URL")]
     assert variables["CARILLON_SHARD_COUNT"] == "16"
+
+
+def routes_of(synthesis: Synthesis) -> dict[str, str]:
+    """Who is let in by each route."""
+    routes = synthesis.of_type("AWS::ApiGatewayV2::Route").values()
+    return {route["RouteKey"]: route["AuthorizationType"] for route in routes}
+
+
+def test_api_gateway_checks_nobody_where_the_function_checks_keys(prod: Synthesis) -> None:
+    assert routes_of(prod) == {"$default": "NONE"}
+    assert not prod.of_type("AWS::ApiGatewayV2::Authorizer")
+    assert prod.function(HANDLER)["Environment"]["Variables"]["CARILLON_AUTH"] == "keys"
+
+
+def test_tokens_are_checked_by_api_gateway_on_every_route_that_is_not_open() -> None:
+    auth = {"mode": "jwt", "issuer": "https://id.example.com", "audience": ["carillon"], "owner_claim": "tenant"}
+    synthesis = synthesise("dev", auth=auth)
+    authorizer = only(list(synthesis.of_type("AWS::ApiGatewayV2::Authorizer").values()))
+    variables = synthesis.function(HANDLER)["Environment"]["Variables"]
+
+    assert routes_of(synthesis) == {"$default": "JWT", "GET /v1/health": "NONE", "GET /v1/openapi.json": "NONE"}
+    assert authorizer["JwtConfiguration"] == {"Issuer": "https://id.example.com", "Audience": ["carillon"]}
+    assert authorizer["IdentitySource"] == ["$request.header.Authorization"]
+    assert (variables["CARILLON_AUTH"], variables["CARILLON_OWNER_CLAIM"]) == ("jwt", "tenant")
+
+
+def test_signatures_are_checked_by_api_gateway_on_every_route_that_is_not_open() -> None:
+    synthesis = synthesise("dev", auth={"mode": "iam", "admins": ["role:Operator", "user:alice"]})
+    variables = synthesis.function(HANDLER)["Environment"]["Variables"]
+
+    assert routes_of(synthesis) == {"$default": "AWS_IAM", "GET /v1/health": "NONE", "GET /v1/openapi.json": "NONE"}
+    assert (variables["CARILLON_AUTH"], variables["CARILLON_ADMINS"]) == ("iam", "role:Operator,user:alice")

@@ -47,11 +47,12 @@ def test_every_deployable_has_a_role_of_its_own(prod: Synthesis) -> None:
     assert len({*functions, *tasks}) == len(functions) + len(tasks) == 4
 
 
-def test_the_api_sends_to_no_queue_and_does_not_see_the_fleet(prod: Synthesis) -> None:
+def test_the_api_sends_to_no_queue_and_of_the_fleet_it_shows_all_and_sets_the_brake(prod: Synthesis) -> None:
     statements = prod.statements_of(prod.function("functions.api.app.handler")["Role"])
 
     assert not [action for each in statements for action in actions_of(each) if action.startswith("sqs:")]
-    assert "Fleet" not in str(statements)
+    of_fleet = [actions_of(each) for each in statements if "Fleet" in str(each["Resource"])]
+    assert of_fleet == [["dynamodb:Query", "dynamodb:UpdateItem"]]
 
 
 def test_a_node_sends_and_does_not_receive(prod: Synthesis) -> None:
