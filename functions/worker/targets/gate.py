@@ -1,5 +1,5 @@
-"""The grants of owners, asked before each call: a grant that is taken back ends what it allowed within seconds, and a new
-one holds at once.
+"""The grants of owners, asked before each call: one that is taken back ends what it allowed within seconds, and a new one
+holds at once.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ followed only as often as the job says, and each is judged like the first addres
 
 from __future__ import annotations
 
+from dataclasses import replace
 from http import HTTPStatus
 
 from urllib3 import BaseHTTPResponse, HTTPHeaderDict, PoolManager, Timeout
@@ -34,6 +35,7 @@ from shared.domain.durations import parse_duration
 from shared.domain.errors import StoreError
 from shared.domain.grants import SECRET
 from shared.domain.instants import SECOND, to_rfc3339
+from shared.domain.run import RunError
 from shared.domain.targets.auth import UnusableSecret, header_of
 from shared.domain.targets.http import DEFAULT_CONNECT_TIMEOUT
 from shared.domain.targets.successes import DEFAULT_SUCCESS
@@ -129,13 +131,7 @@ class HttpTarget:
         elif response.status in REDIRECTS:
             limit = call.target.get("max_redirects", 0)
             message += f"; more redirects than {limit} are not followed" if limit else "; redirects are not followed"
-        return failed(
-            outcome.error.type,
-            message,
-            output=outcome.output,
-            retry_after_ms=outcome.retry_after_ms,
-            is_permanent=outcome.is_permanent,
-        )
+        return replace(outcome, error=RunError(outcome.error.type, message))
 
     def _send(
         self, call: Call, request: WebhookRequest, secret: tuple[str, str] | None, until: float

@@ -63,7 +63,9 @@ def test_success_is_what_the_job_calls_one(receiver: Receiver, status: int, succ
 def test_a_receiver_says_when_to_come_again(receiver: Receiver, status: int) -> None:
     receiver.status, receiver.headers = status, {"Retry-After": "120"}
 
-    assert send(target_for(receiver), receiver.url).retry_after_ms == 120_000
+    outcome = send(target_for(receiver), receiver.url)
+
+    assert (outcome.retry_after_ms, outcome.http_status) == (120_000, status)
 
 
 @pytest.mark.parametrize(
