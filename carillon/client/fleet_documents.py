@@ -36,8 +36,9 @@ class Health(TypedDict):
 
 
 class OwnerErasure(TypedDict):
-    """What was found and erased."""
+    """What was found and erased. Where `is_done` is False, runs are alive still: repeat it when they have ended."""
 
     jobs: int
     runs: int
     keys: int
+    is_done: bool

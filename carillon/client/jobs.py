@@ -65,7 +65,9 @@ class JobCalls:
         )
 
     def delete_job(self, job_id: str, *, purge: bool = False) -> Cancellation:
-        """Cancel the job and free its id. With `purge` its runs are erased too, all of them."""
+        """Cancel the job and free its id. With `purge` its runs are erased too; where `is_done` is False afterwards,
+        some are alive still: repeat it when they have ended.
+        """
         path = path_to("jobs", job_id)
         if not purge:
             cancellation: Cancellation = self._connection.call("DELETE", path)
@@ -73,9 +75,10 @@ class JobCalls:
         erased = 0
         while True:
             cancellation = self._connection.call("DELETE", path, query={"purge": True})
-            erased += cancellation["purge"]["erased_runs"]
-            if cancellation["purge"]["is_done"]:
-                return {**cancellation, "purge": {"erased_runs": erased, "is_done": True}}
+            found = cancellation["purge"]
+            erased += found["erased_runs"]
+            if found["is_done"] or found["erased_runs"] == 0:
+                return {**cancellation, "purge": {"erased_runs": erased, "is_done": found["is_done"]}}
 
     def list_jobs(
         self,
