@@ -1,0 +1,126 @@
+"""The images, where there is no Docker: what their Dockerfiles say, and that it works when it is done."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from infra.bundle import AWS_PYTHON, ROOT, BundlingFailed, find_uv
+from shared.config import TableNames, queue_variable, table_variable
+from tests.infra.dockerfile import Builder, Stage, read
+from tests.infra.synthesis import Synthesis
+
+PROGRAMS = ("scheduler", "worker")
+EACH_PROGRAM = pytest.mark.parametrize("program", PROGRAMS)
+#: What tests, builds and the local stack need, and a task must not have.
+DEVELOPMENT = ("pytest", "mypy", "ministack", "aws_cdk", "moto", "localstack_client", "pydantic")
+
+
+def stages(program: str) -> list[Stage]:
+    return read(ROOT / "functions" / program / "Dockerfile")
+
+
+@EACH_PROGRAM
+def test_every_base_is_pinned_to_a_release(program: str) -> None:
+    for stage in stages(program):
+        assert re.search(r":\d+\.\d+\.\d+[\w.-]*(@sha256:[0-9a-f]{64})?$", stage.base), stage.base
+
+
+@EACH_PROGRAM
+def test_the_image_runs_the_python_that_the_functions_run(program: str) -> None:
+    final = stages(program)[-1]
+
+    assert final.base.startswith(f"python:{AWS_PYTHON}.")
+
+
+@EACH_PROGRAM
+def test_the_process_is_nobody_in_particular_and_gets_the_signals_itself(program: str) -> None:
+    final = stages(program)[-1]
+
+    assert re.fullmatch(r"[1-9]\d{3,}:[1-9]\d{3,}", final.last("USER").text)
+    assert final.command == ["python", "-P", "-m", f"functions.{program}"]
+    assert not final.all_of("ENTRYPOINT")
+    assert final.last("STOPSIGNAL").text == "SIGTERM"
+
+
+@EACH_PROGRAM
+def test_the_final_image_is_made_of_copies_and_a_folder_for_signs_of_life(program: str) -> None:
+    final = stages(program)[-1]
+    user, group = final.last("USER").text.split(":")
+    folder = final.last("VOLUME").text
+
+    assert [each.text for each in final.all_of("RUN")] == [f"install -d -o {user} -g {group} {folder}"]
+    assert all(each.text.startswith("--from=build ") for each in final.all_of("COPY"))
+
+
+@EACH_PROGRAM
+def test_packages_are_those_of_the_lock_and_of_the_programs_group(program: str) -> None:
+    installs = [each.text for stage in stages(program) for each in stage.all_of("RUN") if "uv " in each.text]
+
+    assert installs == [f"uv sync --locked --only-group {program} --no-install-project"]
+
+
+@EACH_PROGRAM
+def test_the_task_can_write_nowhere(prod: Synthesis, program: str) -> None:
+    assert prod.container(program)["ReadonlyRootFilesystem"] is True
+
+
+def built(program: str, folder: Path) -> tuple[Builder, Stage]:
+    """The image as a folder; skips when uv has not got the packages and there is no network."""
+    try:
+        uv = find_uv(os.environ)
+    except BundlingFailed as failure:
+        pytest.skip(str(failure))
+    cache = subprocess.run([uv, "cache", "dir"], capture_output=True, text=True, check=True).stdout.strip()
+    ignored = (ROOT / "functions" / program / "Dockerfile.dockerignore").read_text().splitlines()
+    environ = {
+        "PATH": f"{Path(sys.executable).parent}:{os.defpath}",
+        "HOME": str(folder),
+        "UV_CACHE_DIR": cache,
+        "UV_OFFLINE": "1",
+        "UV_PYTHON": sys.executable,
+        "UV_NO_CONFIG": "1",
+    }
+    builder = Builder(ROOT, ignored, folder, uv, environ)
+    _, build, final = stages(program)
+    try:
+        builder.build(build)
+    except subprocess.CalledProcessError as failure:
+        if "network was disabled" in failure.stderr or "offline" in failure.stderr:
+            pytest.skip("the packages of the image are not in uv's cache: run `make prefetch`")
+        pytest.fail(failure.stderr)
+    builder.build(final)
+    return builder, final
+
+
+def files_below(folder: Path) -> set[Path]:
+    return {path for path in folder.rglob("*") if path.is_file()}
+
+
+@EACH_PROGRAM
+@pytest.mark.timeout(180)
+def test_what_the_image_installs_is_enough_to_start_and_nothing_more(program: str, tmp_path: Path) -> None:
+    builder, final = built(program, tmp_path)
+    before = files_below(builder.root(final))
+
+    unset = builder.start(final, {})
+    nowhere = builder.start(final, unreachable())
+
+    assert unset.returncode == 1
+    assert "environment variable CARILLON_JOBS_TABLE is not set" in unset.stderr
+    # With all it is told it gets as far as its first call of AWS, which says that nobody gave it a Region.
+    assert "NoRegionError" in nowhere.stderr
+    assert files_below(builder.root(final)) == before
+    packages = next((builder.root(final) / "opt" / "venv" / "lib").glob("python*")) / "site-packages"
+    assert (packages / "tzdata").is_dir()
+    assert not [name for name in DEVELOPMENT if (packages / name).exists()]
+
+
+def unreachable() -> dict[str, str]:
+    tables = {table_variable(name): name for name in TableNames.__slots__}
+    return {**tables, queue_variable("default"): "http://127.0.0.1:9/000000000000/default"}
