@@ -6,28 +6,30 @@ import traceback
 from random import Random
 from typing import TYPE_CHECKING, Any, cast
 
-from functions.api.authentication import Caller
 from functions.api.backend import Backend
+from functions.api.callers import Caller
 from functions.api.changes import patched, with_state
 from functions.api.editor import JobEditor
 from functions.api.gate import Call
 from functions.api.refusals import Refused
 from functions.api.requests import CreateJob, validated
+from functions.api.room import Room
 from shared.adapters.memory import MemoryAccessStore, SeededRandomness
 from shared.domain.durations import format_duration
 from shared.domain.errors import InvalidRequest, StoreError
-from shared.domain.instants import DAY, HOUR, MINUTE, SECOND, Instant, to_rfc3339
+from shared.domain.instants import SECOND, Instant, to_rfc3339
 from shared.domain.job import JobState
 from shared.domain.keys import job_key
 from shared.domain.timing import API_TIMEOUT_MS
 from tests.simulation.hosts import Host, HostClock
-from tests.simulation.network import Remote
+from tests.simulation.network import Remote, RemoteEntries
 from tests.simulation.nodes import SHARDS
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
 OWNER = "acme"
+_MOST_JOBS = 1_000
 _CALL = Call(
     route=cast("Any", None),
     caller=Caller(OWNER, "simulation", frozenset()),
@@ -35,6 +37,7 @@ _CALL = Call(
     body={},
     query=(),
     if_match=None,
+    if_none_match=None,
     keyed=None,
 )
 _TARGET = {"type": "handler", "name": "simulated"}
@@ -52,13 +55,15 @@ class ApiCall:
         backend = Backend(
             jobs=Remote(world.network, host, "jobs", world.jobs),  # type: ignore[arg-type]
             runs=Remote(world.network, host, "runs", world.runs),  # type: ignore[arg-type]
+            entries=RemoteEntries(world.network, host, "entries", world.entries),
+            fleet=Remote(world.network, host, "fleet", world.fleet),  # type: ignore[arg-type]
             access=MemoryAccessStore(world.tables),
             clock=self._clock,
             randomness=SeededRandomness(host.name),
             shard_count=SHARDS,
             version="simulated",
         )
-        self._editor = JobEditor(backend)
+        self._editor = JobEditor(backend, Room(world.jobs, self._clock, most=_MOST_JOBS))
         run = getattr(self, operation)
         world.engine.spawn(host, operation, lambda: self._answer(operation, run))
 
@@ -134,8 +139,9 @@ class Schedules:
         dice = random.random()
         if dice < 0.3:
             return {"at": to_rfc3339(Instant(now + random.randint(-60, 90) * SECOND + random.randint(1, 999)))}
-        if dice < 0.4 and self.ends_at is not None:
-            return {"every": random.choice(["P1D", "PT7H"]), "anchor": to_rfc3339(Instant(now + 20 * SECOND))}
+        if dice < (0.4 if self.ends_at is not None else 0.36):
+            anchor = Instant(now + random.randint(2, 40) * SECOND)
+            return {"every": random.choice(["P1D", "PT7H"]), "anchor": to_rfc3339(anchor)}
         schedule = self._recurring(now)
         if random.random() < 0.2:
             schedule["max_runs"] = random.randint(1, 12)
@@ -161,5 +167,3 @@ class Schedules:
 def key_of(job_id: str) -> str:
     return job_key(OWNER, job_id)
 
-
-__all__ = ["DAY", "HOUR", "MINUTE", "OPERATIONS", "OWNER", "ApiCall", "Schedules", "key_of"]

@@ -24,17 +24,17 @@ class Killed(GreenletExit):
 class Task:
     """One thread of a host."""
 
-    __slots__ = ("error", "glet", "host", "is_done", "is_napping", "name", "turn")
+    __slots__ = ("glet", "host", "is_done", "is_napping", "name", "turn")
 
-    def __init__(self, host: Host, name: str, run: Callable[[], object]) -> None:
+    def __init__(self, host: Host, name: str, run: Callable[[], object], main: greenlet) -> None:
         self.host = host
         self.name = name
-        self.glet = greenlet(run)
+        # It ends in the loop of the engine, whichever task started it.
+        self.glet = greenlet(run, main)
         self.is_done = False
         self.is_napping = False
         #: Of its next wake-up; an older one in the queue is void.
         self.turn = 0
-        self.error: BaseException | None = None
 
 
 class Engine:
@@ -57,7 +57,7 @@ class Engine:
         self._push(self.now + int(duration_ms), call, 0)
 
     def spawn(self, host: Host, name: str, run: Callable[[], object], *, in_ms: int = 0) -> Task:
-        task = Task(host, name, run)
+        task = Task(host, name, run, self._main)
         host.tasks.append(task)
         self._push(self.now + in_ms, task, task.turn)
         return task

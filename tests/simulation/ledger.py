@@ -101,9 +101,21 @@ class Ledger:
         self.reads: dict[tuple[str, str], list[int]] = defaultdict(list)
         self.ends: dict[RunKey, set[int]] = defaultdict(set)
         self.starts: list[Start] = []
+        #: Who acts now: at most one host.
+        self.acting: Callable[[], list[str]] = list
+        #: When the table could not be reached, true time.
+        self.outages: list[tuple[int, int]] = []
+        #: How early a worker may claim.
+        self.hold_ms = 0
         self._last_token: dict[RunKey, int] = {}
         self._highest: dict[RunKey, int] = {}
         self.beats: dict[str, int] = {}
+
+    def silence_ms(self, node: str) -> int:
+        """Since its last beat, but for the time in which the table could not be reached by anybody."""
+        now, beat = self.now(), self.beats.get(node, 0)
+        out_ms = sum(max(min(end, now) - max(start, beat), 0) for start, end in self.outages)
+        return now - beat - out_ms
 
     def violate(self, invariant: str, detail: str) -> None:
         self.violations.append(Violation(invariant, self.now(), detail))
@@ -177,6 +189,8 @@ class Ledger:
             self.violate("I2", f"{run.key} ended with token {old.token} and is claimed again with {run.token}")
 
     def _check_token(self, run: Run) -> None:
+        if run.claimed_at is not None and run.fire_at - run.claimed_at > self.hold_ms:
+            self.violate("early", f"{run.worker_id} claims {run.key} {run.fire_at - run.claimed_at} ms early, and holds it")
         if run.token <= self._highest.get(run.key, 0):
             self.violate("I7", f"{run.key} is claimed with token {run.token} after {self._highest[run.key]}")
         self._highest[run.key] = max(run.token, self._highest.get(run.key, 0))

@@ -14,7 +14,7 @@ from shared.domain.errors import OutcomeUnknown, StoreContended, StoreError, Sto
 from shared.domain.instants import SECOND, Instant
 from shared.domain.message import Dispatch
 from shared.ports import Delivery, SendReport
-from tests.simulation.engine import Engine, Killed
+from tests.simulation.engine import Engine, Killed, Task
 from tests.simulation.hosts import Host, Strike
 from tests.simulation.lanes import SimulatedLane
 from tests.simulation.profile import Profile
@@ -37,10 +37,9 @@ class Network:
         self.note = note
         #: What nobody can reach: `db`, `sqs`.
         self.out: set[str] = set()
-        self.outages: list[tuple[int, int]] = []
         self._rough = profile.slow + profile.faulty
-        #: Faults in a row, by host: without other trouble an adapter's own retries win in the end.
-        self._in_a_row: dict[Host, int] = {}
+        #: Faults in a row, by task: without other trouble an adapter's own retries win in the end.
+        self._in_a_row: dict[Task | None, int] = {}
 
     def heal(self) -> None:
         self.out.clear()
@@ -63,7 +62,7 @@ class Network:
         if self.random.random() < self._rough:
             answer = self._roughly(host, operation, args, apply)
         else:
-            self._in_a_row.pop(host, None)
+            self._in_a_row.pop(self.engine.current, None)
             answer = apply(*args)
         if self.note is not None:
             self.note(host.name, operation, args, answer)
@@ -103,10 +102,11 @@ class Network:
 
     def _roughly(self, host: Host, operation: str, args: tuple[Any, ...], apply: Callable[..., R]) -> R:
         if self.random.random() * self._rough < self.profile.faulty:
-            self._in_a_row[host] = self._in_a_row.get(host, 0) + 1
-            if self.profile.trouble_ms or self._in_a_row[host] < MOST_IN_A_ROW:
+            task = self.engine.current
+            self._in_a_row[task] = self._in_a_row.get(task, 0) + 1
+            if self.profile.trouble_ms or self._in_a_row[task] < MOST_IN_A_ROW:
                 raise self._fault(host, operation, args, apply)
-        self._in_a_row[host] = 0
+        self._in_a_row.pop(self.engine.current, None)
         try:
             self._wait(host, self.latency_ms())
         except Killed:

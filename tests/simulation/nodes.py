@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
+from functions.scheduler.audit_rules import AuditRules
 from functions.scheduler.node import Node
 from functions.scheduler.outbox import BATCH
-from functions.scheduler.runner import HOUSEKEEPING_SECONDS, TIDY_MS
+from functions.scheduler.runner import DRAIN_SECONDS, HOT, Runner, Step
 from functions.scheduler.settings import Ports, R, Settings, T, in_order
 from shared.adapters.memory import SeededRandomness
 from shared.domain.errors import StoreError
@@ -25,15 +27,7 @@ SHARDS = 4
 #: The hot task looks at least this often, as the real one does every 10 ms.
 IDLE_MS = 1_000
 HOT_MS = 10
-_LOOK_MS = int(HOUSEKEEPING_SECONDS * SECOND)
-
-
-@dataclass(slots=True)
-class _Step:
-    name: str
-    run: Callable[[], object]
-    every_ms: int
-    due_at: int = 0
+_FOR_EVER_MS = 10**12
 
 
 class NodeProcess:
@@ -51,8 +45,13 @@ class NodeProcess:
             clock=clock,
             randomness=SeededRandomness(host.name),
         )
-        settings = Settings(node_id=host.name, version="simulated", shard_count=SHARDS, timing=world.timing)
+        # Without the audit in half of the worlds: it would put right what must not go wrong in the first place.
+        audit = AuditRules() if world.profile.audits else AuditRules(every_ms=_FOR_EVER_MS)
+        settings = Settings(
+            node_id=host.name, version="simulated", shard_count=SHARDS, timing=world.timing, audit=audit
+        )
         self.node = Node(ports, settings, self._spread)
+        self._runner = Runner(self.node, clock)
         self._is_stopping = False
         self._loops: list[Task] = []
         self._hot: Task | None = None
@@ -65,53 +64,81 @@ class NodeProcess:
 
     def stop(self) -> None:
         """SIGTERM."""
-        self._is_stopping = True
-        for task in self._loops:
-            self._engine.wake(task)
-        self._engine.spawn(self.host, "drain", self._drain)
+        if not self._is_stopping:
+            self._is_stopping = True
+            for task in self._loops:
+                self._engine.wake(task)
+            self._engine.spawn(self.host, "drain", self._drain)
 
     # Tasks -----------------------------------------------------------------------------------------------------------
 
     def _main(self) -> None:
-        while not self._try("start", self.node.start):
+        """The process begins anew until it finds the fleet as it expects it."""
+        while not self._is_started():
             self._engine.sleep(200)
-        timing = self.node.settings.timing
-        beat = [_Step("beat", self.node.beat_once, timing.beat_ms)]
-        housekeeping = [
-            _Step("plan", self.node.plan_once, timing.plan_ms),
-            _Step("load", self.node.load_once, timing.plan_ms),
-            _Step("sweep", self.node.sweep_once, timing.sweep_ms),
-            _Step("tidy", self.node.tidy_once, TIDY_MS),
-            _Step("checkpoint", self.node.checkpoint_once, timing.checkpoint_ms),
-        ]
-        self._hot = self._engine.spawn(self.host, "hot", self._run_hot)
-        self._loops = [
-            self._engine.spawn(self.host, "beat", lambda: self._run(beat)),
-            self._engine.spawn(self.host, "housekeeping", lambda: self._run(housekeeping)),
-            self._hot,
-        ]
+        for name, steps, pause_seconds in self._runner._loops():
+            for step in steps:
+                step.run = self._watched(step.name, step.run)
+            run = partial(self._turn, steps, int(pause_seconds * SECOND), is_hot=name == HOT)
+            self._loops.append(self._engine.spawn(self.host, name, run))
+            if name == HOT:
+                self._hot = self._loops[-1]
 
-    def _run(self, steps: list[_Step]) -> None:
+    def _is_started(self) -> bool:
+        try:
+            self.node.start()
+        except StoreError:
+            return False
+        return True
+
+    def _turn(self, steps: list[Step], pause_ms: int, *, is_hot: bool) -> None:
+        clock, dice = self.node.ports.clock, self.node.ports.randomness
         while not self._is_stopping:
             for step in steps:
-                if self._engine.now >= step.due_at:
-                    step.due_at = self._engine.now + step.every_ms
-                    self._try(step.name, step.run)
+                step.run_if_due(clock, dice)
+            if is_hot:
+                pause_ms = self._idle_ms(steps)
+                self._engine.nap_until(self._engine.now + pause_ms)
+                continue
             self._engine.wake(self._hot)
-            self._engine.nap_until(max(min(step.due_at for step in steps), self._engine.now + _LOOK_MS))
+            due_at = min(step.due_at for step in steps)
+            wait_ms = int((due_at - clock.monotonic()) * SECOND) + 1
+            self._engine.nap_until(self._engine.now + max(wait_ms, pause_ms))
 
-    def _run_hot(self) -> None:
-        while not self._is_stopping:
-            self._try("tick", self.node.tick_once)
-            self._try("dispatch", self.node.dispatch_once)
-            self._engine.nap_until(self._engine.now + self._idle_ms())
+    def _watched(self, name: str, run: Callable[[], object]) -> Callable[[], object]:
+        """A fault of a store is met again at the next turn; anything else is a bug, which the runner would log."""
 
-    def _idle_ms(self) -> int:
-        """How long neither step has anything to do, as far as one can know."""
+        def watched() -> None:
+            try:
+                run()
+            except StoreError as error:
+                self._world.note(self.host.name, f"step {name} failed", (error,), None)
+                raise
+            except Exception:
+                self._world.ledger.violate("bug", f"{self.host.name}.{name}: {traceback.format_exc()}")
+                raise
+
+        return watched
+
+    def _drain(self) -> None:
+        """As the runner: a loop that hangs is not waited for."""
+        clock = self.node.ports.clock
+        until = clock.monotonic() + DRAIN_SECONDS
+        while clock.monotonic() < until - DRAIN_SECONDS / 2 and not all(task.is_done for task in self._loops):
+            self._engine.sleep(HOT_MS)
+        with suppress(Exception):
+            self._watched("drain", lambda: self.node.drain(until=until))()
+        self.host.kill()
+
+    def _idle_ms(self, steps: list[Step]) -> int:
+        """How long the hot steps have nothing to do, as far as one can know."""
         node, now, at = self.node, self.node.ports.clock.now(), self.node.ports.clock.monotonic()
         if not node.may_dispatch:
             return IDLE_MS
         idle_ms: float = IDLE_MS
+        failed_until = max(step.due_at for step in steps)
+        if failed_until > at:
+            return int((failed_until - at) * SECOND) + 1
         if node._rows:
             return HOT_MS
         for lane in node._outbox._lanes.values():
@@ -123,24 +150,6 @@ class NodeProcess:
             if due is not None:
                 idle_ms = min(idle_ms, due - now)
         return int(max(idle_ms, HOT_MS))
-
-    def _drain(self) -> None:
-        while not all(task.is_done for task in self._loops):
-            self._engine.sleep(HOT_MS)
-        self._try("drain", lambda: self.node.drain(until=self.node.ports.clock.monotonic() + 2))
-        self.host.kill()
-
-    def _try(self, name: str, run: Callable[[], object]) -> bool:
-        """As the runner's steps: a fault of a store is met again at the next turn; anything else is a bug."""
-        try:
-            run()
-        except StoreError as error:
-            self._world.note(self.host.name, f"step {name} failed", (error,), None)
-            return False
-        except Exception:  # noqa: BLE001 (whatever it is, it must not be missed)
-            self._world.ledger.violate("bug", f"{self.host.name}.{name}: {traceback.format_exc()}")
-            return False
-        return True
 
     def _spread(self, call: Callable[[T], R], items: Iterable[T], /) -> Iterable[R]:
         """As `over_threads`: several at once, and the first fault is raised while the others go on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from shared.domain.instants import DAY, HOUR, SECOND
@@ -17,6 +17,9 @@ class Profile:
     jobs: int = 6
     #: API calls per second.
     api_rate: float = 0.15
+    audits: bool = False
+    #: Chance that a run changes its own job.
+    own_changes: float = 0.03
     #: Chance that one call of a port is slow, or goes wrong.
     slow: float = 0.05
     faulty: float = 0.0
@@ -59,6 +62,10 @@ class Profile:
 
 def profile_of(random: Random) -> Profile:
     """One of a few families, each with its own dice."""
+    return replace(_family(random), audits=random.random() < 0.5)
+
+
+def _family(random: Random) -> Profile:
     kind = random.random()
     if kind < 0.15:
         return _one_failure(random)

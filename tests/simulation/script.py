@@ -151,7 +151,8 @@ class Script:
         if network.out:
             return
         network.out.add(service)
-        network.outages.append((self.engine.now, self.engine.now + duration_ms))
+        if service == "db":
+            self.world.ledger.outages.append((self.engine.now, self.engine.now + duration_ms))
         self.world.note("world", "outage of", (service, duration_ms), None)
         self.engine.after(duration_ms, lambda: network.out.discard(service))
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from shared.adapters.memory import MemoryEntryStore, MemoryFleetStore, MemoryJobStore, MemoryTables
-from shared.domain.fleet import Lease, Node
+from shared.domain.fleet import FleetSnapshot, Lease, Node
 from shared.domain.instants import Instant
 from shared.domain.job import Job
 from shared.domain.keys import EntryKey
@@ -14,7 +15,13 @@ from shared.domain.run import Run
 from shared.ports import JobWrite, WriteOutcome, Written
 from shared.ports.fleet_store import BeatAnswer
 from tests.simulation.engine import Engine
+from tests.simulation.hosts import Host
 from tests.simulation.ledger import Ledger
+
+#: Who was well for so long has beaten, as far as the table let it.
+WELL_MS = 10_000
+#: Nobody is dead for so short a silence: less than `dead` by more than one step between two reads.
+WELL_SILENT_MS = 2_000
 
 
 @dataclass(slots=True)
@@ -98,9 +105,17 @@ class RecordedEntryStore(MemoryEntryStore):
 
 
 class RecordedFleetStore(MemoryFleetStore):
-    def __init__(self, tables: MemoryTables, ledger: Ledger) -> None:
+    def __init__(self, tables: MemoryTables, ledger: Ledger, hosts: dict[str, Host]) -> None:
         super().__init__(tables)
         self._ledger = ledger
+        self._hosts = hosts
+        #: How many shards a node took since it last read the fleet, though their owners were well.
+        self._stolen: Counter[str] = Counter()
+
+    def snapshot(self) -> FleetSnapshot:
+        for name in self._ledger.acting():
+            self._stolen[name] = 0
+        return super().snapshot()
 
     def beat(self, node: Node) -> BeatAnswer:
         self._ledger.beats[node.node_id] = self._ledger.now()
@@ -114,7 +129,16 @@ class RecordedFleetStore(MemoryFleetStore):
             self._ledger.violate("I5", f"shard {seen.shard}: a take lowers W to {after.watermark}")
         if after != before and after.epoch <= before.epoch:
             self._ledger.violate("I5", f"shard {seen.shard} changes owner and keeps epoch {before.epoch}")
+        if after != before and before.owner is not None and before.owner != owner:
+            self._check_robbed(before.owner, owner)
         return lease
+
+    def _check_robbed(self, owner: str, taker: str) -> None:
+        """For balance a node takes one shard at a time; several at once means that it thinks the owner dead."""
+        are_well = all(self._hosts[name].is_well(since_ms=WELL_MS) for name in (owner, taker))
+        self._stolen[taker] += are_well and self._ledger.silence_ms(owner) < WELL_SILENT_MS
+        if self._stolen[taker] > 1:
+            self._ledger.violate("I6", f"{taker} takes shards of {owner}, who is well, as if it were dead")
 
     def checkpoint(self, lease: Lease) -> bool:
         before = self._lease(lease.shard)

@@ -92,10 +92,12 @@ def _orphans(world: World) -> Iterator[Violation]:
 
 def _stale(world: World) -> Iterator[Violation]:
     """An owner hears of a change: it does not go on with what was before. An entry waits under the API's own time, and
-    may be replaced before it was seen.
+    may be replaced before it was seen. What was sent before may be sent again: the audit does that.
     """
     grace_ms = world.profile.grace_ms + world.profile.skew_ms + 10 * SECOND
     for at, dispatch in world.ledger.sent:
+        if at != world.ledger.accepted_at[dispatch.job_key, dispatch.slot]:
+            continue
         for generation in world.ledger.generations[dispatch.job_key]:
             if generation.job.generation <= dispatch.generation or generation.committed_at > at - grace_ms:
                 continue

@@ -19,6 +19,7 @@ from tests.simulation.network import Remote, RemoteJobs, RemoteLane
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
+OWN_OPERATIONS = ("reschedule", "pause", "resume", "delete", "recreate")
 _PAUSE_AFTER_FAULT_MS = 1_000
 _FOR_EVER = 10**15
 _RECEIVERS = 2
@@ -38,6 +39,9 @@ class SimulatedTarget:
             self._host.name, call.key, call.slot, call.token, worker_now=self._clock.now(), due=call.fire_at
         )
         world.note(self._host.name, "target", (call.key, call.token), None)
+        if random.random() < world.profile.own_changes and not world.network.is_healed:
+            # A handler that changes or ends its own job, at the very moment at which the scheduler is busy with it.
+            world.call(random.choice(OWN_OPERATIONS), call.job_id)
         if random.random() >= world.profile.slow_runs:
             world.engine.sleep(random.randint(0, 200))
             return succeeded()

@@ -52,7 +52,8 @@ class World:
         self.jobs = RecordedJobStore(self.tables, self.ledger, self.engine)
         self.entries = RecordedEntryStore(self.tables, self.ledger, page_size=self.random.choice([1, 3, 50]))
         self.runs = MemoryRunStore(self.tables)
-        self.fleet = RecordedFleetStore(self.tables, self.ledger)
+        self.hosts: dict[str, Host] = {}
+        self.fleet = RecordedFleetStore(self.tables, self.ledger, self.hosts)
         self.lanes = {
             name: SimulatedLane(clock, Random(self.random.random()), self.profile, self.ledger) for name in LANES
         }
@@ -60,6 +61,8 @@ class World:
         self.network = Network(self.engine, Random(self.random.random()), self.profile, note)
         self.timing = Timing()
         self.worker_settings = WorkerSettings()
+        self.ledger.acting = self._acting
+        self.ledger.hold_ms = self.worker_settings.lead_ms + self.worker_settings.hold_slack_ms
         ends_at = START + self.profile.duration_ms // 2 if self.profile.silence_ms else None
         self.schedules = Schedules(self.random, ends_at=ends_at)
         self.nodes: list[NodeProcess] = []
@@ -74,6 +77,9 @@ class World:
             shown = ", ".join(_short(each) for each in args)
             moment = to_rfc3339(Instant(self.engine.now))[11:23]
             self.trace.append(f"{moment}  {who:<10} {what}({shown})" + ("" if answer is None else f" -> {_short(answer)}"))
+
+    def _acting(self) -> list[str]:
+        return [] if self.engine.current is None else [self.engine.current.host.name]
 
     # Hosts -----------------------------------------------------------------------------------------------------------
 
@@ -103,7 +109,7 @@ class World:
 
     def _host(self, kind: str, offset_ms: int) -> Host:
         self._named += 1
-        host = Host(f"{kind}-{self._named}", self.engine, offset_ms)
+        host = self.hosts[f"{kind}-{self._named}"] = Host(f"{kind}-{self._named}", self.engine, offset_ms)
         self.note(host.name, "starts", (f"clock {offset_ms:+} ms",), None)
         return host
 
@@ -120,6 +126,7 @@ class World:
     def reconnect(self) -> None:
         """Whoever is paused goes on, and everybody reaches everything."""
         self.network.out.clear()
+        self.ledger.outages = [(start, min(end, self.engine.now)) for start, end in self.ledger.outages]
         self.tables.is_firing = True
         for process in [*self.live_nodes, *self.live_workers]:
             process.host.cut.clear()
