@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
@@ -12,6 +13,7 @@ from localstack.toolchain.paths import INFRA
 from localstack.workspace import read_json, write_json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from localstack.processes import Running
@@ -27,8 +29,12 @@ class DeployFailed(Exception):
     """The CDK command line did not do its work; the end of its log is in the text."""
 
 
-def deploy(workspace: Workspace, endpoint: str, *, app: Path = INFRA) -> dict[str, str]:
+def deploy(
+    workspace: Workspace, endpoint: str, *, app: Path = INFRA, settings: Mapping[str, Any] | None = None
+) -> dict[str, str]:
     """Deploys every stack of the app whose cdk.json is in that folder; the outputs of all stacks by their keys.
+
+    `settings` are those of the environment that are to be others than usual.
 
     Raises:
         UnsafeTarget: the endpoint is not the emulator of this machine. Nothing was deployed.
@@ -36,7 +42,8 @@ def deploy(workspace: Workspace, endpoint: str, *, app: Path = INFRA) -> dict[st
     """
     require_local_emulator(endpoint)
     # Side by side: each keeps one core busy for some seconds, and neither needs the other.
-    steps = [_start(workspace, endpoint, "cdk-synth", *_synth(workspace), folder=app)]
+    chosen = ("--context", f"settings={json.dumps(settings)}") if settings else ()
+    steps = [_start(workspace, endpoint, "cdk-synth", *_synth(workspace), *chosen, folder=app)]
     try:
         if not _is_bootstrapped(endpoint):
             arguments = ("bootstrap", f"aws://{ACCOUNT}/{REGION}")
@@ -49,6 +56,13 @@ def deploy(workspace: Workspace, endpoint: str, *, app: Path = INFRA) -> dict[st
         processes.stop(steps, grace_seconds=processes.FINISH_GRACE_SECONDS)
     _finish(workspace, _start(workspace, endpoint, "cdk-deploy", *_deploy(workspace), folder=app))
     return read_outputs(workspace)
+
+
+def destroy(workspace: Workspace, endpoint: str, *, app: Path = INFRA) -> None:
+    """Removes every stack that was deployed last. Raises UnsafeTarget, DeployFailed."""
+    require_local_emulator(endpoint)
+    arguments = ("destroy", "--all", "--force", "--app", str(workspace.assembly), *CONTEXT)
+    _finish(workspace, _start(workspace, endpoint, "cdk-destroy", *arguments, folder=app))
 
 
 def require_local_emulator(endpoint: str) -> None:
