@@ -81,3 +81,35 @@ def test_a_gap_has_a_row_of_its_own_though_its_first_slot_was_fired() -> None:
     gaps = [run for run in world.runs.list_of_job(job.job_key, limit=100).items if run.gap is not None]
     assert [gap.gap.first for gap in gaps if gap.gap is not None] == [slot]
     assert world.runs.get(RunKey(job.job_key, run_id_of(slot))) == row
+
+
+def test_a_crowd_that_the_wheel_opens_by_parts_is_not_passed() -> None:
+    """The wheel may answer nothing while it sorts a crowded bucket; what is due there is unsettled all the same."""
+    now = NOW
+    shard = Shard(Lease(0, "a", 1), TIMING, now)
+    gone = shard.begin_read()
+    fires_at = Instant(now + 500_000)
+    for number in range(9_000):
+        entry = Entry(
+            shard=0,
+            entry_id=f"acme/{number}#r",
+            job_key=f"acme/{number}",
+            generation=now,
+            # Spread over one coarse bucket, so that it has to be opened first.
+            next_at=Instant(fires_at + number % 1_000),
+            from_at=now,
+            run_id="r",
+            slot=Instant(fires_at + number % 1_000),
+        )
+        shard.absorb(entry, now)
+    shard.end_load(gone, started_at=now, until=Instant(now + 600_000))
+    late, fired = Instant(fires_at + 5_000), 0
+    while fired < 9_000:
+        dues = shard.expire(late, limit=1_000)
+        fired += len(dues)
+        for due in dues:
+            shard.settle(due)
+        if fired < 9_000:
+            assert (shard.safe_watermark() or now) < fires_at + 1_000
+    shard.expire(late, limit=1_000)
+    assert (shard.safe_watermark() or now) == late + TIMING.lead_ms
