@@ -257,8 +257,8 @@ class Shard:
         while limit > 0:
             popped = self._wheel.expire(now, limit=limit)
             if not popped:
-                # An empty answer alone proves nothing: the wheel opens a crowded bucket by parts. And only now is nothing
-                # due left, since an entry that was popped may have had a next slot that is late as well.
+                # An empty answer alone proves nothing: the wheel opens a crowded bucket by parts. And only now nothing
+                # due is left, since an entry that was popped may have had a next slot that is late as well.
                 if self._wheel.next_due(now) != now:
                     self._position = Instant(now + self.timing.lead_ms)
                 break
