@@ -73,11 +73,20 @@ WORKER = Bundle(
     sources=("shared", "functions/__init__.py", "functions/worker", "carillon"),
     without=("shared/adapters/memory",),
 )
+DEAD_LETTERS = Bundle(
+    # It imports what a scheduler does.
+    "scheduler",
+    sources=("shared", "functions/__init__.py", "functions/dead_letters"),
+    without=("shared/adapters/memory",),
+    aws_services=("dynamodb", "sqs"),
+)
 
 
 def requirements_of(bundle: Bundle) -> str:
     """The locked packages of its group, with hashes. Needs uv, and no network. Raises BundlingFailed."""
-    return _uv("export", "--frozen", "--no-emit-project", "--no-header", "--no-annotate", "--only-group", bundle.group)
+    return run_uv(
+        "export", "--frozen", "--no-emit-project", "--no-header", "--no-annotate", "--only-group", bundle.group
+    )
 
 
 def digest(bundle: Bundle, requirements: str, *, is_emulated: bool) -> str:
@@ -151,15 +160,15 @@ def _install(*arguments: str) -> None:
     command = ("pip", "install", "--quiet", "--no-deps", "--require-hashes", *arguments)
     try:
         # What is cached needs no network, and asking for it anyway would make synth wait for one.
-        _uv(*command, "--offline")
+        run_uv(*command, "--offline")
     except BundlingFailed:
         try:
-            _uv(*command)
+            run_uv(*command)
         except BundlingFailed as failure:
             raise BundlingFailed(f"{failure}\nrun `make prefetch` once where there is a network") from None
 
 
-def _uv(*arguments: str) -> str:
+def run_uv(*arguments: str) -> str:
     environ = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "CONDA_PREFIX")}
     done = subprocess.run(  # noqa: S603 - the program is the caller's uv, the arguments are ours
         [find_uv(os.environ), "--color", "never", *arguments],

@@ -69,7 +69,8 @@ def synth(arguments: Sequence[str]) -> int:
     done = subprocess.run(cdk.command("synth", "--quiet", *arguments), cwd=INFRA, env=environ, check=False)
     if done.returncode == 0:
         print(f"templates: {INFRA.relative_to(ROOT)}/cdk.out", flush=True)
-        return _python("infra.cost", str(INFRA / "cdk.out"))
+        out = INFRA / "cdk.out"
+        return max(_python("infra.sbom", str(out / "sbom")), _python("infra.cost", str(out)))
     return done.returncode
 
 
