@@ -37,7 +37,7 @@ def read(document: Members, problems: list[FieldProblem]) -> dict[str, Any]:
     action = ACTIONS.get(f"{service}.{operation}")
     if action is None:
         detail = f"{shown(f'{service}.{operation}')} is not on the list of calls; there are {', '.join(ACTIONS)}"
-        pointer = "#/operation" if service in {each.service for each in ACTIONS.values()} else "#/service"
+        pointer = "#/operation" if any(each.service == service for each in ACTIONS.values()) else "#/service"
         problems.append(FieldProblem(pointer, detail, _example_of(ACTIONS["sqs.SendMessage"])))
     elif not isinstance(parameters, Mapping):
         detail = f"a target of type aws needs the parameters of {action.name} as an object"

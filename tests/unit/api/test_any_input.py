@@ -13,12 +13,16 @@ MEMBERS = [
     "job_id", "name", "group", "tags", "state", "schedule", "target", "payload", "lane", "timeout", "retry", "overlap",
     "max_concurrent", "misfire", "keep_after_completion", "at", "in", "cron", "every", "timezone", "anchor", "start_at",
     "end_at", "max_runs", "window", "exclude", "dst", "seconds", "type", "url", "method", "headers", "policy", "grace",
+    "auth", "secret_ref", "scheme", "body", "success", "connect_timeout", "max_redirects", "function_arn", "invocation",
+    "service", "operation", "parameters", "QueueUrl", "Entries", "EventBusName", "overrides", "taskDefinition",
     "limit", "max_attempts", "date", "reason", "count", "after",
 ]  # fmt: skip
 TEXTS = st.sampled_from(
     ["", "a", "PT5S", "P1D", "PT0S", "* * * * *", "@daily", "rate(5 minutes)", "0001-01-01T00:00:00+14:00", "UTC",
      "9999-12-31T23:59:59.999-14:00", "2026-11-27T00:00:05Z", "2027-03-28T02:30:00", "Europe/Berlin", "https://example.com",
      "http://[::1]:80/",
+     "lambda", "aws", "sqs", "SendMessage", "events", "PutEvents", "ecs", "RunTask", "arn:aws:sqs:eu-west-1:123456789012:q",
+     "http://127.0.0.1:4566/000000000000/q", "basic", "2xx", "{{run}}", "http://{{slot}}/", "http://0x7f.1/",
      "skip", "fire_all", "echo", "http", "handler", "9" * 400, "\x00", "\ud800", "{{slot}}", "/", "#"]
 )  # fmt: skip
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | TEXTS | st.text(max_size=8)
@@ -34,9 +38,26 @@ SCHEDULES = st.dictionaries(
     min_size=1,
     max_size=3,
 )
+TARGETS = st.fixed_dictionaries(
+    {"type": st.sampled_from(["http", "lambda", "aws", "handler"])},
+    optional={
+        "url": TEXTS,
+        "auth": VALUES,
+        "body": VALUES,
+        "function_arn": TEXTS,
+        "service": st.sampled_from(["sqs", "events", "ecs"]) | VALUES,
+        "operation": st.sampled_from(["SendMessage", "PutEvents", "RunTask"]) | VALUES,
+        "parameters": st.dictionaries(
+            st.sampled_from(["QueueUrl", "Entries", "cluster", "taskDefinition", "overrides"]), VALUES, max_size=3
+        ),
+        "success": VALUES,
+        "max_redirects": VALUES,
+    },
+)
 BODIES = (
     st.dictionaries(NAMES, VALUES, max_size=5)
     | st.dictionaries(st.sampled_from(MEMBERS[:15]), VALUES, max_size=3).map(lambda members: {**JOB, **members})
+    | TARGETS.map(lambda target: {**JOB, "target": target})
     | SCHEDULES.map(lambda schedule: {**JOB, "schedule": schedule})
 )
 ROUTES = st.sampled_from(

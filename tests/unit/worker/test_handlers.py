@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import carillon
+from carillon import Fence
 from carillon.handlers import Context, Registry, registry
 from functions.worker import examples
 from functions.worker.targets import Call, Outcome
@@ -145,3 +146,29 @@ def test_the_example_that_sleeps_wakes_when_it_is_cancelled() -> None:
 def test_the_package_and_the_distribution_are_of_one_version() -> None:
     project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
     assert project.get("version", carillon.__version__) == carillon.__version__
+
+
+def test_a_handler_has_the_fence_and_the_headers_of_its_try() -> None:
+    seen: list[Context] = []
+    run(lambda context, _: seen.append(context))
+
+    [context] = seen
+    assert context.fence.value == "20261127T013000000Z#000000000003"
+    assert context.headers == {
+        "Carillon-Attempt": "2",
+        "Carillon-Slot": "2026-11-27T01:30:00.000Z",
+        "Carillon-Fencing-Token": "3",
+    }
+
+
+def test_a_fence_rises_with_the_token_and_then_with_the_slot() -> None:
+    fences = [
+        Fence("20261127T013000000Z", 1),
+        Fence("20261127T013000000Z", 9),
+        Fence("20261127T013000000Z", 10),
+        Fence("20261127T013000000Z-m7f3a2b", 1),
+        Fence("20261127T013000001Z", 1),
+        Fence("20271127T013000000Z", 1),
+    ]
+
+    assert [fence.value for fence in fences] == sorted(fence.value for fence in fences)
