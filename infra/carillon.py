@@ -21,6 +21,8 @@ from importlib.metadata import version
 from aws_cdk import Names
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from infra import permissions
@@ -36,12 +38,19 @@ from infra.components.lane import Lane
 from infra.components.network import Network
 from infra.components.scheduler_service import SchedulerService
 from infra.components.tables import HOT
+from infra.components.undelivered import Undelivered
 from infra.components.worker_function import WorkerFunction
 from infra.components.worker_service import WorkerService
 from infra.governance import govern
 from infra.settings import Environment
 from infra.words import in_pascal_case
-from shared.config import DEPLOYMENT_VARIABLE, queue_variable, table_variable
+from shared.config import (
+    DEPLOYMENT_VARIABLE,
+    UNDELIVERED_VARIABLE,
+    dead_letter_variable,
+    queue_variable,
+    table_variable,
+)
 from shared.schema import LANES
 
 
@@ -59,12 +68,15 @@ class Carillon(Construct):
         self.tables = self.data.tables
         #: Tells the metrics of one Carillon from those of another in the same account.
         self.deployment = Names.unique_resource_name(self, max_length=64)
+        requires_tls = not environment.is_emulated
+        self.undelivered = Undelivered(self, "Undelivered", requires_tls=requires_tls, key=self.data.key)
         self.lanes = {
             name: Lane(
                 self,
                 f"{in_pascal_case(name)}Lane",
                 worker_timeout=worker_function.TIMEOUT,
-                requires_tls=not environment.is_emulated,
+                undelivered=self.undelivered.queue,
+                requires_tls=requires_tls,
                 key=self.data.key,
             )
             for name in LANES
@@ -88,6 +100,8 @@ class Carillon(Construct):
         sweep = {"CARILLON_SWEEP_MS": str(environment.sweep_interval_ms)}
         targets = {"CARILLON_INTERNAL_TARGETS": ",".join(environment.internal_targets)}
         queues = {queue_variable(name): lane.queue.queue_url for name, lane in self.lanes.items()}
+        dead_letters = {dead_letter_variable(name): lane.dead_letters.queue_url for name, lane in self.lanes.items()}
+        clocks = {"CARILLON_CLOCK_BOUND_MS": str(environment.clock_bound_ms)}
 
         network = Network(self, "Network", settings=environment.network)
         self.cluster = ecs.Cluster(self, "Cluster", vpc=network.vpc)
@@ -110,8 +124,11 @@ class Carillon(Construct):
         of_worker = {
             **self._names_of(permissions.WORKER_TABLES),
             **queues,
+            **dead_letters,
             **runs,
             **shards,
+            **clocks,
+            "CARILLON_WORKER_LEASE_SECONDS": str(environment.worker_lease_seconds),
             **targets,
             **self._grant_rules(),
             **everyone,
@@ -130,9 +147,11 @@ class Carillon(Construct):
         )
         for role in (self.worker_function.role, self.worker.role):
             self._allow(role, permissions.WORKER_TABLES, queue_actions=permissions.CONSUMER)
+            self._allow_dead_letters(role)
+        self._settle_undelivered({**queues, **dead_letters, **runs, **clocks, **everyone})
         for grant in environment.grants:
             self.allow_target(grant.arn, *grant.allowed)
-        # After the workers, of whose functions it may grant none.
+        # After all other functions, of which it may grant none; its own name it knows from Lambda.
         self.api = Api(
             self,
             "Api",
@@ -141,7 +160,6 @@ class Carillon(Construct):
                 **shards,
                 **targets,
                 **self._grant_rules(
-                    self.worker_function.function.function_name,
                     self.cluster.cluster_name,
                     self.scheduler.task_definition.family,
                     self.worker.task_definition.family,
@@ -164,13 +182,29 @@ class Carillon(Construct):
             else None
         )
 
+    def _settle_undelivered(self, variables: dict[str, str]) -> None:
+        names = self._names_of(permissions.DEAD_LETTERS_TABLES)
+        queue = self.undelivered.queue
+        settling = self.undelivered.settle(
+            variables={**names, **variables, UNDELIVERED_VARIABLE: queue.queue_url}, environment=self._environment
+        )
+        self._allow(settling.role, permissions.DEAD_LETTERS_TABLES)
+        self._allow_dead_letters(settling.role)
+        settling.role.add_to_policy(iam.PolicyStatement(actions=[*permissions.CONSUMER], resources=[queue.queue_arn]))
+
+    def _allow_dead_letters(self, role: iam.Role) -> None:
+        arns = [lane.dead_letters.queue_arn for lane in self.lanes.values()]
+        role.add_to_policy(iam.PolicyStatement(actions=[*permissions.SENDER], resources=arns))
+
     def _grant_rules(self, *own: str) -> dict[str, str]:
         """What jobs need a grant for, and what is never granted: all of Carillon's own, as far as it is known here."""
         tables = [self.tables[name].table_name for name in self.tables]
-        queues = [queue.queue_name for lane in self.lanes.values() for queue in (lane.queue, lane.dead_letters)]
+        made = self.node.find_all()
+        queues = [each.queue_name for each in made if isinstance(each, sqs.Queue)]
+        functions = [each.function_name for each in made if isinstance(each, lambda_.Function)]
         return {
             "CARILLON_HTTP_GRANTS": self._environment.http_grants,
-            "CARILLON_OWN_RESOURCES": ",".join([*tables, *queues, *own]),
+            "CARILLON_OWN_RESOURCES": ",".join([*tables, *queues, *functions, *own]),
         }
 
     def _watch(self) -> None:
@@ -185,11 +219,7 @@ class Carillon(Construct):
         Dashboard(self, "Dashboard", watched=watched, environment=self._environment)
 
     def _elsewhere(self) -> dict[str, str]:
-        """The lanes that Lambda works, which the ECS worker must not poll; with none on ECS it may be scaled up by hand
-        to help out, and then polls them all.
-        """
-        if not self._environment.ecs_lanes:
-            return {}
+        """The lanes that Lambda works, which the ECS worker must not poll."""
         return {queue_variable(name): "" for name, lane in self._environment.lanes.items() if lane.is_on_lambda}
 
     def _names_of(self, logical_names: Iterable[str]) -> dict[str, str]:

@@ -11,7 +11,6 @@ from types import MappingProxyType
 
 from infra.settings import Environment, TaskSettings, override
 from infra.settings.environment import lanes_on
-from shared.schema import LANES
 
 
 class UnknownEnvironment(Exception):
@@ -31,6 +30,9 @@ LOCAL = Environment(
     shard_count=4,
     lanes=lanes_on("ecs", usual=2, others=2),
     worker=TaskSettings(tasks=1),
+    # One machine has one clock, and whoever tries out what happens when a worker dies does not wait for long.
+    worker_lease_seconds=10,
+    clock_bound_ms=1_000,
     internal_targets=("127.0.0.1:*", "localhost:*"),
     log_retention_days=1,
 )
@@ -38,7 +40,7 @@ DEV = Environment(name="dev", log_retention_days=7)
 PROD = Environment(
     name="prod",
     lanes=lanes_on("lambda", usual=100, others=10),
-    worker_reserved_concurrency=100 + 10 * (len(LANES) - 1),
+    worker_reserved_concurrency=100 + 10,
     log_retention_days=90,
 )
 

@@ -47,5 +47,10 @@ WORKER_TABLES = _dynamodb(
     access="GetItem",
 )
 
+DEAD_LETTERS_TABLES = _dynamodb(
+    jobs="BatchGetItem GetItem PartiQLUpdate",
+    job_runs="BatchGetItem PartiQLInsert PutItem",
+)
+
 SENDER: Actions = ("sqs:SendMessage",)
 CONSUMER: Actions = ("sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ReceiveMessage")

@@ -35,6 +35,7 @@ class ServiceStack(Stack):
         }
         if carillon.domain is not None:
             outputs["ApiDomainTarget"] = carillon.domain.target
+        outputs["UndeliveredQueueUrl"] = carillon.undelivered.queue.queue_url
         for name, lane in carillon.lanes.items():
             outputs[f"{in_pascal_case(name)}QueueUrl"] = lane.queue.queue_url
             outputs[f"{in_pascal_case(name)}DeadLetterQueueUrl"] = lane.dead_letters.queue_url

@@ -37,6 +37,10 @@ def queue_variable(lane: str) -> str:
     return f"CARILLON_{lane.upper()}_QUEUE_URL"
 
 
+#: The URL of the queue of messages that the lanes' queues gave up.
+UNDELIVERED_VARIABLE = "CARILLON_UNDELIVERED_QUEUE_URL"
+
+
 def dead_letter_variable(lane: str) -> str:
     """`CARILLON_DEFAULT_DEAD_LETTER_QUEUE_URL`, which carries the URL of the dead letters of lane `default`."""
     return f"CARILLON_{lane.upper()}_DEAD_LETTER_QUEUE_URL"
@@ -60,6 +64,11 @@ class TableNames:
 def queue_urls(environment: Mapping[str, str]) -> dict[str, str]:
     """The URL of every lane this process is told of."""
     return {lane: url for lane in LANES if (url := environment.get(queue_variable(lane)))}
+
+
+def queue_names(environment: Mapping[str, str]) -> dict[str, str]:
+    """The lane of each queue's name, the last part of its URL and of its ARN."""
+    return {url.rpartition("/")[2]: lane for lane, url in queue_urls(environment).items()}
 
 
 def dead_letter_urls(environment: Mapping[str, str]) -> dict[str, str]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from functions.worker.endings import completes, is_given_up
+from functions.worker.endings import is_given_up
 from functions.worker.keeping import kept_seconds
 from functions.worker.live_run import LiveRun
 from functions.worker.messages import Messages
 from functions.worker.settings import WorkerSettings
+from shared.domain.completion import completes
 from shared.domain.entry import single_entry
 from shared.domain.errors import StoreError
 from shared.domain.instants import Instant

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from functions.worker.admission import hidden_seconds_until
-from functions.worker.endings import lost_attempt
 from functions.worker.live_run import LiveRun
 from functions.worker.messages import Messages
 from functions.worker.settings import WorkerSettings
 from shared.domain.errors import StoreError
 from shared.domain.instants import SECOND, Instant
 from shared.domain.message import Dispatch
-from shared.domain.run import Duplicate, HideUntil, Mine, Run, RunStatus, TakeOver, decide_claim
+from shared.domain.run import Duplicate, HideUntil, Mine, Run, RunStatus, TakeOver, decide_claim, lost_attempt
 from shared.observability.logs import logger_for
 from shared.ports import Clock, Delivery, Randomness, RunStore
 

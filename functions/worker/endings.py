@@ -8,10 +8,9 @@ from functions.worker.cuts import ends_of, first_bytes
 from functions.worker.live_run import LiveRun
 from functions.worker.targets import Outcome
 from shared.domain.instants import Instant
-from shared.domain.job import Job, JobState, is_last_slot
 from shared.domain.limits import MAX_ERROR_LENGTH, MAX_OUTPUT_BYTES
 from shared.domain.retry import Exhausted, Failure, decide
-from shared.domain.run import Attempt, Finish, Run, RunError, RunKind, RunStatus
+from shared.domain.run import Attempt, Finish, Run, RunError, RunStatus
 
 #: Attempts share one row, so each keeps less of its error than the run itself.
 _ATTEMPT_ERROR_LENGTH = 512
@@ -99,28 +98,6 @@ def finish_without_start(run: Run, reason: str, *, now: Instant, retention_ms: i
         ended_at=now,
         reason=reason,
         expires_at=Instant(now + retention_ms),
-    )
-
-
-def lost_attempt(seen: Run) -> Attempt:
-    """What is known of the attempt whose worker fell silent."""
-    return Attempt(
-        attempt=seen.attempt,
-        started_at=seen.started_at,
-        ended_at=None,
-        worker_id=seen.worker_id,
-        error=RunError("lost", "the worker fell silent and its lease ran out"),
-    )
-
-
-def completes(job: Job | None, run: Run, status: RunStatus) -> bool:
-    """This end leaves the job nothing to fire."""
-    return (
-        job is not None
-        and job.state is JobState.ACTIVE
-        and (status.is_final or status is RunStatus.CANCELLED)
-        and run.kind in {RunKind.SCHEDULED, RunKind.CATCH_UP}
-        and is_last_slot(job.schedule, run.slot)
     )
 
 

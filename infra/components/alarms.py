@@ -130,6 +130,9 @@ def _of_fires(watched: Watched, environment: Environment) -> Iterator[Rule]:
     yield Rule("Lost fires", "A slot was dispatched again and again and has no run.", of("lost", total))
     yield Rule("Overlooked timers", "A timer of the wheel was not given out in time.", of("overlooked", total))
     hosts = {"lambda" if lane.is_on_lambda else "ecs" for lane in environment.lanes.values()}
+    if environment.worker.tasks == 0:
+        # Long runs wait for a task that starts only for them.
+        hosts.discard("ecs")
     for host in sorted(hosts):
         yield Rule(
             "Drift over the objective",

@@ -5,6 +5,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from infra.acknowledgements import acknowledge
 from shared.schema import DEAD_LETTER_RETENTION_DAYS, LANE_RETENTION_DAYS, MAX_RECEIVE_COUNT
 
 #: AWS asks for at least six times the function's time-out, or a throttled batch comes again while it still runs.
@@ -12,7 +13,7 @@ VISIBILITY_IN_TIMEOUTS = 6
 
 
 class Lane(Construct):
-    """A queue of dispatches with its dead-letter queue."""
+    """A queue of dispatches, and the dead letters that workers and `Undelivered` leave for people to see."""
 
     def __init__(
         self,
@@ -20,6 +21,7 @@ class Lane(Construct):
         construct_id: str,
         *,
         worker_timeout: Duration,
+        undelivered: sqs.IQueue,
         requires_tls: bool,
         key: kms.IKey | None = None,
     ) -> None:
@@ -33,6 +35,11 @@ class Lane(Construct):
             encryption_master_key=key,
             enforce_ssl=requires_tls,
         )
+        acknowledge(
+            self.dead_letters,
+            "AwsSolutions-SQS3",
+            "It is where copies of failed dispatches rest until people have seen them: nothing receives from it",
+        )
         self.queue = sqs.Queue(
             self,
             "Queue",
@@ -41,5 +48,5 @@ class Lane(Construct):
             encryption=encryption,
             encryption_master_key=key,
             enforce_ssl=requires_tls,
-            dead_letter_queue=sqs.DeadLetterQueue(queue=self.dead_letters, max_receive_count=MAX_RECEIVE_COUNT),
+            dead_letter_queue=sqs.DeadLetterQueue(queue=undelivered, max_receive_count=MAX_RECEIVE_COUNT),
         )

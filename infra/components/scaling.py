@@ -47,7 +47,7 @@ def scale_nodes(service: ecs.FargateService, settings: TaskSettings, *, deployme
 
 
 def scale_workers(service: ecs.FargateService, settings: TaskSettings, *, queues: Sequence[sqs.IQueue]) -> None:
-    scaling = service.auto_scale_task_count(min_capacity=max(settings.tasks, 1), max_capacity=settings.most)
+    scaling = service.auto_scale_task_count(min_capacity=settings.tasks, max_capacity=settings.most)
     for number, queue in enumerate(queues):
         scaling.scale_on_metric(
             f"Backlog{number}",

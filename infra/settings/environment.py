@@ -14,7 +14,7 @@ from infra.settings.network import NetworkSettings
 from infra.settings.tables import WarmThroughput
 from infra.settings.tasks import TaskSettings
 from shared.config import DEFAULT_SHARD_COUNT
-from shared.schema import DEAD_LETTER_RETENTION_DAYS, DEFAULT_LANE, LANES
+from shared.schema import DEAD_LETTER_RETENTION_DAYS, DEFAULT_LANE, LANES, LONG_LANE
 
 #: The numbers that CloudWatch Logs accepts.
 LOG_RETENTION_DAYS = (1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3653)
@@ -68,8 +68,11 @@ class Auth:
 
 
 def lanes_on(host: Host, *, usual: int, others: int) -> Mapping[str, LaneSettings]:
-    """Every lane on one host; `usual` is the concurrency of the default lane."""
-    return {name: LaneSettings(host, usual if name == DEFAULT_LANE else others) for name in LANES}
+    """Every lane on one host, but the long one, which only ECS can bear; `usual` is the default lane's concurrency."""
+    return {
+        name: LaneSettings("ecs" if name == LONG_LANE else host, usual if name == DEFAULT_LANE else others)
+        for name in LANES
+    }
 
 
 @dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
@@ -90,6 +93,10 @@ class Environment:
     worker: TaskSettings = TaskSettings(tasks=0)
     sweep_interval_ms: Annotated[int, Field(ge=1000, le=LONGEST_SWEEP_MS)] = 1000
     lanes: Mapping[str, LaneSettings] = field(default_factory=lambda: lanes_on("lambda", usual=10, others=2))
+    #: Of a worker that falls silent: its runs may be taken over after this, and the clock bound.
+    worker_lease_seconds: Annotated[int, Field(ge=5, le=300)] = 30
+    #: Between the clocks of two hosts; the default bears 45 s of error on each of them.
+    clock_bound_ms: Annotated[int, Field(ge=1000, le=600_000)] = 90_000
     #: None: share what the account has left. AWS lets nobody reserve the last 100.
     worker_reserved_concurrency: int | None = None
     #: A snapshot shortens a cold start to a third, and is paid for by the hour for each published version.
@@ -122,7 +129,11 @@ class Environment:
             raise ValueError(f"lanes of environment {self.name} must set each lane of {', '.join(LANES)}, and no other")
         if self.scheduler.tasks < 1:
             raise ValueError("scheduler.tasks is 0: give at least 1, or nothing fires; the brake stops firing instead")
-        if any(lane.host == "ecs" for lane in self.lanes.values()) and self.worker.tasks < 1:
+        if self.lanes[LONG_LANE].is_on_lambda:
+            raise ValueError(
+                f"lane {LONG_LANE} is for runs that Lambda would cut short: set lanes.{LONG_LANE}.host to ecs"
+            )
+        if any(lane.host == "ecs" for name, lane in self.lanes.items() if name != LONG_LANE) and self.worker.tasks < 1:
             raise ValueError(
                 f"environment {self.name} has a lane on ecs and no worker task to work it: set worker.tasks to 1"
             )

@@ -154,6 +154,17 @@ def as_cancelled(finish: Finish) -> Finish:
     )
 
 
+def lost_attempt(seen: Run) -> Attempt:
+    """What is known of the attempt whose worker fell silent."""
+    return Attempt(
+        attempt=seen.attempt,
+        started_at=seen.started_at,
+        ended_at=None,
+        worker_id=seen.worker_id,
+        error=RunError("lost", "the worker fell silent and its lease ran out"),
+    )
+
+
 # What to do with a message whose run row exists already. ------------------------------------------------------------
 
 

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 from aws_cdk import App
 
+from functions.worker.settings import WorkerSettings
 from infra.app import UnusableName, compose
-from infra.environments import DEV, LOCAL, PROD, UnknownEnvironment, environment_named
+from infra.environments import DEV, ENVIRONMENTS, LOCAL, PROD, UnknownEnvironment, environment_named
 from infra.settings import LaneSettings, TaskSettings
 from tests.infra.synthesis import context
 
@@ -52,8 +53,19 @@ def test_a_mapping_takes_no_concurrency_outside_of_2_to_1000(concurrency: int) -
 
 
 def test_reserved_concurrency_below_that_of_the_lanes_is_refused() -> None:
-    wanted = sum(lane.concurrency for lane in PROD.lanes.values())
+    wanted = sum(lane.concurrency for lane in PROD.lanes.values() if lane.is_on_lambda)
 
     assert replace(PROD, worker_reserved_concurrency=wanted).worker_reserved_concurrency == wanted
     with pytest.raises(ValueError, match="throttled"):
         replace(PROD, worker_reserved_concurrency=wanted - 1)
+
+
+def test_hosts_may_differ_by_what_the_protocol_bears() -> None:
+    assert PROD.clock_bound_ms == WorkerSettings().clock_bound_ms
+    assert PROD.worker_lease_seconds == WorkerSettings().lease_seconds
+
+
+def test_long_runs_are_never_worked_by_lambda() -> None:
+    assert {each.lanes["long"].host for each in ENVIRONMENTS.values()} == {"ecs"}
+    with pytest.raises(ValueError, match="cut short"):
+        replace(PROD, lanes={**PROD.lanes, "long": PROD.lanes["default"]})

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from infra.words import in_pascal_case
 from shared import schema
-from tests.infra.synthesis import Properties, Synthesis
+from tests.infra.synthesis import Properties, Synthesis, only
 
 DAY_SECONDS = 86_400
 
@@ -12,16 +12,31 @@ def queue_of(synthesis: Synthesis, output: str) -> tuple[str, Properties]:
     return reference, synthesis.of_type("AWS::SQS::Queue")[reference]
 
 
-def test_each_lane_hands_what_cannot_be_worked_to_its_own_dead_letter_queue(prod: Synthesis) -> None:
+def test_each_lane_hands_what_cannot_be_worked_to_the_function_that_settles_it(prod: Synthesis) -> None:
+    undelivered, _ = queue_of(prod, "UndeliveredQueueUrl")
     for lane in map(in_pascal_case, schema.LANES):
         _, queue = queue_of(prod, f"{lane}QueueUrl")
-        dead_letters, _ = queue_of(prod, f"{lane}DeadLetterQueueUrl")
 
         assert queue["RedrivePolicy"] == {
-            "deadLetterTargetArn": {"Fn::GetAtt": [dead_letters, "Arn"]},
+            "deadLetterTargetArn": {"Fn::GetAtt": [undelivered, "Arn"]},
             "maxReceiveCount": schema.MAX_RECEIVE_COUNT,
         }
-    assert len(prod.of_type("AWS::SQS::Queue")) == 2 * len(schema.LANES)
+    mapping = only(
+        [
+            each
+            for each in prod.of_type("AWS::Lambda::EventSourceMapping").values()
+            if each["EventSourceArn"] == {"Fn::GetAtt": [undelivered, "Arn"]}
+        ]
+    )
+    assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+
+
+def test_each_lane_has_dead_letters_of_its_own_that_only_people_empty(prod: Synthesis) -> None:
+    fed_from = str([each["EventSourceArn"] for each in prod.of_type("AWS::Lambda::EventSourceMapping").values()])
+    for lane in map(in_pascal_case, schema.LANES):
+        dead_letters, _ = queue_of(prod, f"{lane}DeadLetterQueueUrl")
+        assert dead_letters not in fed_from
+    assert len(prod.of_type("AWS::SQS::Queue")) == 2 * len(schema.LANES) + 1
 
 
 def test_queues_keep_messages_as_long_as_the_schema_says(prod: Synthesis) -> None:

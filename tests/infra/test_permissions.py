@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from shared.schema import LANES
 from tests.infra.synthesis import Synthesis, actions_of, as_list
 
 #: AWS gives this action no resource of its own; only the role that pulls images has it.
@@ -44,7 +45,7 @@ def test_every_deployable_has_a_role_of_its_own(prod: Synthesis) -> None:
     functions = [str(each["Role"]) for each in prod.of_type("AWS::Lambda::Function").values()]
     tasks = [str(each["TaskRoleArn"]) for each in prod.of_type("AWS::ECS::TaskDefinition").values()]
 
-    assert len({*functions, *tasks}) == len(functions) + len(tasks) == 4
+    assert len({*functions, *tasks}) == len(functions) + len(tasks) == 5
 
 
 def test_the_api_sends_to_no_queue_and_of_the_fleet_it_shows_all_and_sets_the_brake(prod: Synthesis) -> None:
@@ -63,7 +64,17 @@ def test_a_node_sends_and_does_not_receive(prod: Synthesis) -> None:
     }
 
 
-def test_both_hosts_of_the_worker_may_do_the_same_and_neither_sends(prod: Synthesis) -> None:
+def sent_to(synthesis: Synthesis, role: object) -> set[str]:
+    """The queues that the role may send to."""
+    return {
+        resource["Fn::GetAtt"][0]
+        for statement in synthesis.statements_of(role)
+        if "sqs:SendMessage" in actions_of(statement)
+        for resource in as_list(statement["Resource"])
+    }
+
+
+def test_both_hosts_of_the_worker_may_do_the_same_and_send_to_the_dead_letters_alone(prod: Synthesis) -> None:
     on_lambda = prod.function("functions.worker.lambda_host.handler")["Role"]
     on_ecs = prod.task("worker")["TaskRoleArn"]
 
@@ -71,7 +82,21 @@ def test_both_hosts_of_the_worker_may_do_the_same_and_neither_sends(prod: Synthe
     for role in (on_lambda, on_ecs):
         actions = {action for each in prod.statements_of(role) for action in actions_of(each)}
         assert {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"} <= actions
-        assert "sqs:SendMessage" not in actions
+        assert all("DeadLetters" in queue for queue in sent_to(prod, role))
+        assert len(sent_to(prod, role)) == len(LANES)
+
+
+def test_what_settles_undelivered_messages_starts_nothing(prod: Synthesis) -> None:
+    role = prod.function("functions.dead_letters.handler.handler")["Role"]
+
+    received = [
+        str(statement["Resource"])
+        for statement in prod.statements_of(role)
+        if "sqs:ReceiveMessage" in actions_of(statement)
+    ]
+    assert received
+    assert all("Undelivered" in queue for queue in received)
+    assert all("DeadLetters" in queue for queue in sent_to(prod, role))
 
 
 def test_a_query_may_use_the_indexes_of_its_table(prod: Synthesis) -> None:

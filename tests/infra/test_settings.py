@@ -58,7 +58,7 @@ REFUSED: list[tuple[object, str]] = [
     ({"lanes": {"default": {"host": "ec2"}}}, "input should be 'lambda', 'lambda-warm' or 'ecs', not 'ec2'"),
     ({"lanes": {"default": {"host": "ecs"}}}, "no worker task to work it: set worker.tasks to 1"),
     ({"lanes": {"night": {"host": "ecs", "concurrency": 2}}}, "must set each lane of default"),
-    ({"worker_reserved_concurrency": 13}, r"\(13\) is below that of its lanes together \(14\).*raise it to 14"),
+    ({"worker_reserved_concurrency": 11}, r"\(11\) is below that of its lanes together \(12\).*raise it to 12"),
     ({"run_retention_days": 14}, "set 15 or more"),
     ({"log_retention_days": 8}, "log_retention_days 8 is none that CloudWatch Logs has: choose 1, 3, 5"),
     ({"network": {"mode": "existing"}}, "mode existing needs vpc_id and availability_zones and subnet_ids"),

@@ -1,32 +1,37 @@
 from __future__ import annotations
 
+from infra.permissions import WORKER_TABLES
 from shared import schema
-from shared.config import PULSE_FOLDER_VARIABLE, queue_variable, table_variable
-from tests.infra.synthesis import Synthesis
+from shared.config import PULSE_FOLDER_VARIABLE, dead_letter_variable, queue_variable, table_variable
+from tests.infra.synthesis import Properties, Synthesis
 
 HANDLER = "functions.worker.lambda_host.handler"
 
 
-def test_every_lane_feeds_the_function_and_takes_back_only_what_failed(prod: Synthesis) -> None:
-    mappings = prod.of_type("AWS::Lambda::EventSourceMapping").values()
+def mappings(synthesis: Synthesis) -> list[Properties]:
+    """Those that feed the worker."""
+    found = synthesis.of_type("AWS::Lambda::EventSourceMapping").values()
+    return [each for each in found if "Undelivered" not in str(each["EventSourceArn"])]
 
-    assert len(mappings) == len(schema.LANES)
-    for mapping in mappings:
+
+def test_every_lane_feeds_the_function_and_takes_back_only_what_failed(prod: Synthesis) -> None:
+    assert len(mappings(prod)) == len(schema.LANES)
+    for mapping in mappings(prod):
         assert mapping["BatchSize"] == 10
         assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
-        assert mapping["Enabled"] is True
+        assert mapping["Enabled"] is ("LongLane" not in str(mapping["EventSourceArn"]))
 
 
 def test_the_lanes_together_fit_the_concurrency_that_is_reserved(prod: Synthesis) -> None:
-    mappings = prod.of_type("AWS::Lambda::EventSourceMapping").values()
-    wanted = [mapping["ScalingConfig"]["MaximumConcurrency"] for mapping in mappings]
+    """B49."""
+    wanted = [each["ScalingConfig"]["MaximumConcurrency"] for each in mappings(prod) if each["Enabled"]]
 
     assert all(2 <= concurrency <= 1000 for concurrency in wanted)
     assert prod.function(HANDLER)["ReservedConcurrentExecutions"] >= sum(wanted)
 
 
 def test_a_lane_that_ecs_works_does_not_feed_the_function(local: Synthesis) -> None:
-    assert {each["Enabled"] for each in local.of_type("AWS::Lambda::EventSourceMapping").values()} == {False}
+    assert {each["Enabled"] for each in mappings(local)} == {False}
     assert local.service_of("worker")["DesiredCount"] == 1
 
 
@@ -45,10 +50,15 @@ def test_both_hosts_are_told_the_same(prod: Synthesis) -> None:
     function = prod.function(HANDLER)["Environment"]["Variables"]
     task = {each["Name"]: each["Value"] for each in prod.container("worker")["Environment"]}
 
-    # A function has no health check, and Lambda no use for signs of life.
-    assert function == {name: value for name, value in task.items() if name != PULSE_FOLDER_VARIABLE}
-    assert {name for name in task if name.endswith("_TABLE")} == {table_variable(name) for name in ("jobs", "job_runs")}
-    assert {name for name in task if name.endswith("_QUEUE_URL")} == {queue_variable(lane) for lane in schema.LANES}
+    lanes = {queue_variable(lane) for lane in schema.LANES}
+    # Each polls its own lanes. A function has no health check, and Lambda no use for signs of life.
+    differing = {*lanes, PULSE_FOLDER_VARIABLE}
+    assert {name: value for name, value in function.items() if name not in differing} == {
+        name: value for name, value in task.items() if name not in differing
+    }
+    assert {name for name in task if name.endswith("_TABLE")} == set(map(table_variable, WORKER_TABLES))
+    dead_letters = {dead_letter_variable(lane) for lane in schema.LANES}
+    assert {name for name in task if name.endswith("_QUEUE_URL")} == lanes | dead_letters
 
 
 def test_only_the_emulator_lets_targets_be_on_this_machine(local: Synthesis, prod: Synthesis) -> None:
