@@ -51,7 +51,7 @@ class FailureRoutes:
         *,
         request: Request,
         status: Annotated[Literal["failed"], Query()] = "failed",
-        job_id: Annotated[str | None, Query(), Field(pattern=JOB_ID.pattern)] = None,
+        job_id: Annotated[str | None, Query(), Field(pattern=f"^(?:{JOB_ID.pattern})$")] = None,
         error_type: Annotated[str | None, Query(), Field(max_length=_LONGEST_WORD)] = None,
         since: Annotated[str | None, Query()] = None,
         until: Annotated[str | None, Query()] = None,

@@ -104,8 +104,8 @@ class RunNotFound(Refused):
 class RunNotRetryable(Refused):
     def __init__(self, job_id: str, run_id: str, status: str) -> None:
         super().__init__(
-            f"run {run_id!r} of job {job_id!r} is {status}; what can be retried has failed, was cancelled or skipped, or "
-            "waits. To run the job once more, POST to its runs"
+            f"run {run_id!r} of job {job_id!r} is {status}; what can be retried has failed, was cancelled or skipped, "
+            "or waits. To run the job once more, POST to its runs"
         )
 
 

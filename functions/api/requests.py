@@ -49,18 +49,24 @@ def _sendable(text: str) -> str:
     return text
 
 
-_JOB_ID_RULE: Final = "a job_id has 1 to 64 characters out of A-Z a-z 0-9 _ and -"
+#: `/v1/jobs/batch` is a route of its own.
+_RESERVED: Final = frozenset({"batch"})
+_JOB_ID_RULE: Final = "a job_id has 1 to 64 characters out of A-Z a-z 0-9 _ and -, and is not batch"
+
+
+def is_job_id(text: str) -> bool:
+    return JOB_ID.fullmatch(text) is not None and text not in _RESERVED
 
 
 def _job_id(text: str) -> str:
-    if not JOB_ID.fullmatch(text):
+    if not is_job_id(text):
         raise PydanticCustomError("job_id", "{detail}", {"detail": _JOB_ID_RULE})
     return text
 
 
 def check_job_id(text: str) -> None:
     """Raises InvalidRequest."""
-    if not JOB_ID.fullmatch(text):
+    if not is_job_id(text):
         raise InvalidRequest(FieldProblem("#/job_id", _JOB_ID_RULE, EXAMPLES["#/job_id"]))
 
 
@@ -184,7 +190,8 @@ class PreviewSchedule(Strict):
 
 #: What an answer shows and a request cannot set.
 READ_ONLY: Final = frozenset({
-    "state_reason", "generation", "revision", "next_slots", "last_run", "created_at", "created_by", "updated_at", "updated_by",
+    "state_reason", "generation", "revision", "next_slots", "last_run", "created_at", "created_by", "updated_at",
+    "updated_by",
 })  # fmt: skip
 
 EXAMPLE_SCHEDULE: Final = {"cron": "30 2 * * MON-FRI", "timezone": "Europe/Berlin"}

@@ -9,7 +9,7 @@ from typing import Any, Final
 from functions.api.openapi.links import links_of
 from functions.api.openapi.operations import OPERATIONS, Operation
 from functions.api.openapi.parameters import parameters_of
-from functions.api.openapi.schemas import COMPONENTS, Schema, ref
+from functions.api.openapi.schemas import COMPONENTS, JOB_ID_SCHEMA, Schema, nullable, ref
 from functions.api.requests import CreateJob
 from functions.api.routing import PATCH_BODY, Route
 
@@ -127,7 +127,7 @@ def _add_model(schemas: dict[str, Schema], model: Schema) -> None:
             if member in {"schedule", "target"}:
                 schema["properties"][member] = ref(member.capitalize())
             if member == "job_id":
-                schema["properties"][member] = COMPONENTS["Job"]["properties"]["job_id"]
+                schema["properties"][member] = nullable(JOB_ID_SCHEMA)
         schemas[name] = schema
     if "items" in model.get("properties", {}):
         model["properties"]["items"]["items"] = ref(CreateJob.__name__)

@@ -98,7 +98,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
             "What the body leaves out gets its default, but for `state`, which stays. `If-None-Match: *` only creates, "
             "`If-Match` only changes."
         ),
-        problems=(409, 412),
+        problems=(404, 409, 412),
     ),
     ("PATCH", "/v1/jobs/<job_id>"): Operation(
         "patchJob",
@@ -222,8 +222,8 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         also=(200,),
         example={"error_type": "http_5xx", "since": "2026-11-26T00:00:00.000Z", "rate": 5},
         description=(
-            "At most 100 at a time, `rate` of them a second: repeat it with `cursor` until `next_cursor` is null. A dry "
-            "run answers 200 and plans nothing."
+            "At most 100 at a time, `rate` of them a second: repeat it with `cursor` until `next_cursor` is null. A "
+            "dry run answers 200 and plans nothing."
         ),
     ),
     ("POST", "/v1/schedules/preview"): Operation(

@@ -92,8 +92,8 @@ SCHEDULE: Final[Schema] = {
             {
                 "cron": {"type": "string", "maxLength": MAX_CRON_LENGTH, "examples": ["30 2 * * MON-FRI"]},
                 "timezone": {"type": "string", "examples": ["Europe/Berlin"]},
-                "dst": one_of("run", "skip"),
-                "seconds": FLAG,
+                "dst": nullable(one_of("run", "skip")),
+                "seconds": nullable(FLAG),
             },
             "Five fields as in Unix, `@daily` and the like, or AWS `cron(...)` and `rate(...)`.",
         ),

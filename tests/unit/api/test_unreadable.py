@@ -123,6 +123,19 @@ def test_a_wrong_query_parameter_is_refused_by_name(query: str, pointer: str) ->
     assert (reply.status, reply.pointers) == (400, [pointer])
 
 
+def test_no_job_is_called_like_a_route() -> None:
+    world = World()
+    assert world.send("GET", "/v1/jobs/batch").headers["allow"] == "POST"
+    assert world.send("POST", "/v1/jobs", {**JOB, "job_id": "batch"}).pointers == ["#/job_id"]
+    assert world.send("PUT", "/v1/jobs/batch", JOB).status == 405
+
+
+@pytest.mark.parametrize("job_id", ["0.5", "a/b", "a" * 65, "a%0A"])
+def test_failures_of_what_is_no_job_are_refused(job_id: str) -> None:
+    reply = World().send("GET", "/v1/runs", query=f"job_id={job_id}")
+    assert (reply.status, reply.pointers) == (400, ["#/job_id"])
+
+
 @pytest.mark.parametrize(
     "path", ["/", "/v1", "/v1/", "/v1/jobs/", "/v1/jobs/a/", "/v1/jobs/a\n", "/v2/jobs", "/v1/jobs/a/b"]
 )

@@ -1,0 +1,119 @@
+"""What a cold start of the API costs, and each request after it, in milliseconds of CPU.
+
+    python -P -m tests.benchmarks.bench_api [--requests 300] [--imports 5]
+
+A cold start is measured in fresh processes: the imports of the Lambda's entry point, and the stores with their one
+client. Requests go through the real handler over tables in memory, so that they cost what the API itself does; a call
+of a table adds about a millisecond of boto3 each. Medians. Prints a table, then JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from shared.config import table_variable
+from shared.schema import TABLES
+from tests.unit.api.world import JOB, World
+
+ROOT = Path(__file__).parents[2]
+BUDGET_MS = 800
+TIMED = """
+import time
+start = time.process_time()
+import functions.api.app
+imported = time.process_time()
+from functions.api import wiring
+from functions.api.resolving import build
+build(wiring.backend())
+print(imported - start, time.process_time() - imported)
+"""
+
+
+def cold_starts(count: int) -> dict[str, float]:
+    names = {table_variable(table.name): table.name for table in TABLES}
+    environment = {**os.environ, **names, "AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1"}
+    environment |= {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "PYTHONTZPATH": ""}
+    found = []
+    for _ in range(count):
+        command = [sys.executable, "-P", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{TIMED}"]
+        answer = subprocess.run(command, capture_output=True, text=True, check=True, env=environment, cwd=ROOT)
+        found.append([float(text) * 1000 for text in answer.stdout.split()])
+    return {
+        "import": median(each[0] for each in found),
+        "stores and routes": median(each[1] for each in found),
+        "cold start": median(sum(each) for each in found),
+    }
+
+
+def request_costs(count: int) -> dict[str, float]:
+    world = World()
+    logging.disable(logging.CRITICAL)
+    world.create(schedule={"every": "PT1M"})
+    for number in range(50):
+        world.create(job_id=f"other-{number}")
+    path = "/v1/jobs/nightly-report"
+    items = [{name: value for name, value in JOB.items() if name != "job_id"}] * 20
+    work: dict[str, tuple[str, str, Any]] = {
+        "create": ("POST", "/v1/jobs", {name: value for name, value in JOB.items() if name != "job_id"}),
+        "create, each of 20 in a batch": ("POST", "/v1/jobs/batch", {"items": items}),
+        "put, nothing to do": ("PUT", path, {**JOB, "schedule": {"every": "PT1M"}}),
+        "patch": ("PATCH", path, None),
+        "get": ("GET", path, None),
+        "list of 50": ("GET", "/v1/jobs", None),
+        "run now": ("POST", f"{path}/runs", {}),
+        "explain": ("GET", f"{path}/explain", None),
+        "preview": ("POST", "/v1/schedules/preview", {"schedule": JOB["schedule"]}),
+        "health": ("GET", "/v1/health", None),
+    }
+    costs = {}
+    for name, (method, where, body) in work.items():
+        each = 20 if "batch" in name else 1
+        runs = max(10, count // 10) if each > 1 else count
+        costs[name] = median(cost_of(send(world, method, where, body)) for _ in range(runs)) / each
+    return costs
+
+
+def send(world: World, method: str, path: str, body: Any) -> Callable[[], Any]:
+    # Requests of one millisecond would share ids and windows of their rate.
+    world.clock.advance(100)
+    if method == "PATCH":
+        body = {"payload": world.clock.now()}
+    event = world.event(method, path, body)
+    return lambda: world.handler(event, None)
+
+
+def cost_of(work: Callable[[], Any]) -> float:
+    start = time.process_time()
+    answer = work()
+    spent = time.process_time() - start
+    assert answer["statusCode"] < 300, answer
+    return spent * 1000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--requests", type=int, default=300)
+    parser.add_argument("--imports", type=int, default=5)
+    options = parser.parse_args()
+    starts, costs = cold_starts(options.imports), request_costs(options.requests)
+    sys.stdout.write(f"Python {platform.python_version()}, CPU milliseconds, medians\n\n")
+    for name, spent in {**starts, **costs}.items():
+        sys.stdout.write(f"{name:32}{spent:9.2f}\n")
+    verdict = "within" if starts["cold start"] <= BUDGET_MS else "OVER"
+    sys.stdout.write(f"\ncold start is {verdict} its budget of {BUDGET_MS}\n\n")
+    sys.stdout.write(json.dumps({"cold_ms": starts, "request_ms": costs}) + "\n")
+
+
+if __name__ == "__main__":
+    main()
