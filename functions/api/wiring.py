@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 
 from functions.api.backend import Backend
 from functions.api.settings import read_settings
@@ -26,6 +27,17 @@ from shared.config import (
 )
 from shared.domain.addresses import parse_internal_targets
 from shared.domain.grants import GrantRules, OwnResources
+from shared.ports import AccessStore, Clock, Randomness
+
+
+@dataclass(frozen=True, slots=True)
+class KeyStore:
+    """What it takes to make a key."""
+
+    access: AccessStore
+    clock: Clock
+    randomness: Randomness
+
 
 _TABLES = ("jobs", "job_schedules", "job_runs", "fleet", "access")
 
@@ -53,3 +65,10 @@ def backend() -> Backend:
         region=region(os.environ),
         internal_targets=parse_internal_targets(os.environ.get(INTERNAL_TARGETS_VARIABLE, "")),
     )
+
+
+def key_store(table: str) -> KeyStore:
+    """Of the table of that name, for whoever has no key yet."""
+    clock, randomness = SystemClock(), SystemRandomness()
+    store = DynamoAccessStore(dynamodb_client(), TableNames(access=table), clock, randomness)
+    return KeyStore(store, clock, randomness)
