@@ -56,8 +56,8 @@ class Faults:
         self._ask("POST", "rules", [])
 
     def made(self) -> int:
-        """How many faults were made so far."""
-        return len(self._ask("GET", "fired"))
+        """How many calls have met these faults."""
+        return sum(rule["fired_count"] for rule in self._ask("GET", "rules"))
 
     def _ask(self, method: str, path: str, body: object = None) -> Any:
         data = None if body is None else json.dumps(body).encode()

@@ -64,6 +64,7 @@ class Supervisor:
         self._workspace = workspace
         self._environ = environ
         self._places: dict[str, Place] = {}
+        self._logged: set[str] = set()
 
     def want(self, specs: Sequence[TaskSpec]) -> None:
         """Stops what is wanted no longer, and makes places for what is new."""
@@ -109,8 +110,9 @@ class Supervisor:
             environ=environ,
             folder=self._workspace.subfolder("tasks"),
             log=self._workspace.log(spec.name),
-            append=place.started_at > 0,
+            append=spec.name in self._logged,
         )
+        self._logged.add(spec.name)
         say(f"{spec.name} started as pid {process.pid}")
         return process
 

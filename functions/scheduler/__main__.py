@@ -10,7 +10,6 @@ from functions.scheduler.wiring import build_runner, stop_on_signal
 def main() -> None:
     runner = build_runner(os.environ)
     stop_on_signal(runner.stop)
-    runner.node.start()
     runner.run()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
 from functions.scheduler.gauges import Gauges, LoopLag
@@ -92,8 +92,10 @@ class Runner:
         self._asked.put(None)
 
     def run(self) -> None:
-        """Raises OSError when the signs of life cannot be given."""
+        """Raises OSError when the signs of life cannot be given, ShardCountPinned when the fleet is of another size."""
         self.pulse.begin()
+        if not self._start():
+            return
         threads = [self._thread(name, steps, pause_seconds) for name, steps, pause_seconds in self._loops()]
         for thread in threads:
             thread.start()
@@ -104,6 +106,24 @@ class Runner:
             # One that waits for a table or a queue is not waited for: what it would do is no harm beside the drain.
             thread.join(max(until - DRAIN_SECONDS / 2 - self.clock.monotonic(), 0))
         self.node.drain(until=until)
+
+    def _start(self) -> bool:
+        """Waits for a table that does not answer; False when asked to stop meanwhile."""
+        bound = FIRST_PAUSE_SECONDS
+        while True:
+            self.pulse.beat(BEAT)
+            try:
+                self.node.start()
+            except StoreError as error:
+                _log.warning("store", extra={"action": "node.start", "error": str(error)})
+            else:
+                return True
+            bound = min(LONGEST_PAUSE_SECONDS, 2 * bound)
+            try:
+                self._asked.get(timeout=bound * self.node.ports.randomness.fraction())
+            except Empty:
+                continue
+            return False
 
     def _loops(self) -> list[tuple[str, list[Step], float]]:
         node, timing = self.node, self.node.settings.timing

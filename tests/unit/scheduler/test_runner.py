@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
 
@@ -14,6 +15,7 @@ import pytest
 from functions.scheduler import health, runner, wiring
 from functions.scheduler.runner import Runner, Step
 from shared.adapters.memory.clock import ManualClock
+from shared.adapters.memory.fleet_store import MemoryFleetStore
 from shared.adapters.system import SystemClock
 from shared.domain.errors import StoreThrottled
 from shared.domain.instants import SECOND, to_rfc3339
@@ -171,6 +173,49 @@ def test_the_signal_ends_the_process_though_a_step_hangs(monkeypatch: pytest.Mon
     running.stop()
     thread.join(10)
     goes_on.set()
+    assert not thread.is_alive()
+
+
+class Unanswered(MemoryFleetStore):
+    """The first calls fail, and every one with `refusals` below zero."""
+
+    refusals = 3
+
+    def pin_shard_count(self, shard_count: int) -> int:
+        self.refusals -= 1
+        if self.refusals >= 0 or self.refusals < -1:
+            failing()
+        return super().pin_shard_count(shard_count)
+
+
+def test_a_node_that_starts_in_an_outage_waits_for_its_end() -> None:
+    world = World()
+    node = world.start_node("a")
+    fleet = Unanswered(world.tables)
+    node.ports = replace(node.ports, fleet=fleet)
+    running = Runner(node, SystemClock())
+    thread = Thread(target=running.run)
+    thread.start()
+    until = SystemClock().monotonic() + 20
+    while not node.shards and SystemClock().monotonic() < until:
+        SystemClock().sleep(0.01)
+    running.stop()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert fleet.refusals == -1
+
+
+def test_it_can_be_ended_while_it_waits() -> None:
+    world = World()
+    node = world.start_node("a")
+    fleet = Unanswered(world.tables)
+    fleet.refusals = 1_000_000
+    node.ports = replace(node.ports, fleet=fleet)
+    running = Runner(node, SystemClock())
+    thread = Thread(target=running.run)
+    thread.start()
+    running.stop()
+    thread.join(10)
     assert not thread.is_alive()
 
 
