@@ -16,6 +16,7 @@ from shared.adapters.memory.job_store import MemoryJobStore
 from shared.adapters.memory.run_store import MemoryRunStore
 from shared.adapters.memory.tables import MemoryTables
 from shared.domain.entry import entry_id_of, entry_of
+from shared.domain.errors import StoreError
 from shared.domain.instants import Instant
 from shared.domain.job import Job, JobState, cancelled, next_generation
 from shared.domain.keys import EntryKey
@@ -42,6 +43,8 @@ class World:
     #: Whether workers run what is sent, and what of it they never see: purged, or expired.
     is_worked: bool = True
     purges: Callable[[Dispatch], bool] = lambda _dispatch: False
+    #: Steps that failed.
+    failures: int = 0
 
     def __post_init__(self) -> None:
         self.tables.clock = self.clock
@@ -115,20 +118,22 @@ class World:
 
     def step(self, node: Node) -> None:
         """One turn of all loops of a node, each at its interval."""
+        steps: list[Callable[[], object]] = []
         moment = self.now
         if moment % 1_000 < STEP_MS:
-            node.beat_once()
-            node.plan_once()
-            node.load_once()
-            node.sweep_once()
+            steps += [node.beat_once, node.plan_once, node.load_once, node.sweep_once]
         if moment % 250 < STEP_MS:
-            node.tidy_once()
+            steps.append(node.tidy_once)
         if moment % 2_000 < STEP_MS:
-            node.checkpoint_once()
+            steps.append(node.checkpoint_once)
         if moment % 10_000 < STEP_MS:
-            node.audit_once()
-        node.tick_once()
-        node.dispatch_once()
+            steps.append(node.audit_once)
+        for step in (*steps, node.tick_once, node.dispatch_once):
+            try:
+                step()
+            except StoreError:
+                # As in the runner: the others have their turn, and this one its next.
+                self.failures += 1
 
     def run(self, duration_ms: int) -> list[Dispatch]:
         """Let all nodes live for a while; answers what reached the queues meanwhile, in order."""
