@@ -21,7 +21,8 @@ TEXTS = st.sampled_from(
     ["", "a", "PT5S", "P1D", "PT0S", "* * * * *", "@daily", "rate(5 minutes)", "0001-01-01T00:00:00+14:00", "UTC",
      "9999-12-31T23:59:59.999-14:00", "2026-11-27T00:00:05Z", "2027-03-28T02:30:00", "Europe/Berlin", "https://example.com",
      "http://[::1]:80/",
-     "lambda", "aws", "sqs", "SendMessage", "events", "PutEvents", "ecs", "RunTask", "arn:aws:sqs:eu-west-1:123456789012:q",
+     "lambda", "aws", "sqs", "SendMessage", "events", "PutEvents", "ecs", "RunTask",
+     "arn:aws:sqs:eu-west-1:123456789012:q",
      "http://127.0.0.1:4566/000000000000/q", "basic", "2xx", "{{run}}", "http://{{slot}}/", "http://0x7f.1/",
      "skip", "fire_all", "echo", "http", "handler", "9" * 400, "\x00", "\ud800", "{{slot}}", "/", "#"]
 )  # fmt: skip

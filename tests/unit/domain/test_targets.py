@@ -98,6 +98,11 @@ def test_what_cannot_be_called_is_refused_by_its_place(document: dict[str, Any],
     assert pointer in [problem.pointer for problem in raised.value.problems], raised.value
 
 
+def test_what_is_called_is_the_same_for_every_run() -> None:
+    with pytest.raises(InvalidRequest, match="holds no placeholder"):
+        parse_target(aws("sqs.SendMessage", QueueUrl=f"{QUEUE}-{{{{job_id}}}}"))
+
+
 def test_each_kind_of_target_says_what_it_calls() -> None:
     region = "eu-central-1"
     auth = {"secret_ref": SECRET_ARN}

@@ -233,7 +233,7 @@ def test_where_a_redirect_leads_and_as_what() -> None:
     assert following(307, "https://a.example:443/y").is_at_origin
     assert not following(307, "https://b.example/y").is_at_origin
     away = following(307, "https://b.example/y")
-    assert not following(307, "https://a.example/x", away).is_at_origin, "who came from elsewhere is trusted no more"
+    assert not following(307, "https://b.example/z", away).is_at_origin, "who was sent elsewhere stays elsewhere"
     assert "https to http" in str(redirected(post, 307, "http://a.example/y"))
     assert "user name" in str(redirected(post, 307, "https://u:p@a.example/"))
 
@@ -298,9 +298,13 @@ def test_a_connection_that_breaks_after_the_request_leaves_the_outcome_unknown()
 
 def test_an_answer_that_came_just_in_time_spoils_no_later_call(receiver: Receiver) -> None:
     webhooks = webhooks_for(receiver, clock=SystemClock())
-    send(webhooks.target, receiver.url, timeout_ms=200)
+    send(webhooks.target, receiver.url)
+    kept = webhooks.target._connections.connection_from_url(receiver.url).pool
+    assert kept is not None
+    [connection] = filter(None, kept.queue)
+    connection.sock.settimeout(1e-9)
 
-    outcomes = [send(webhooks.target, receiver.url, payload="x" * 100_000) for _ in range(3)]
+    outcome = send(webhooks.target, receiver.url, payload="x" * 1_000_000)
 
-    assert {outcome.status for outcome in outcomes} == {RunStatus.SUCCEEDED}
+    assert outcome.status is RunStatus.SUCCEEDED
     assert receiver.connections == 1
