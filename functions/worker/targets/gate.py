@@ -1,4 +1,4 @@
-"""The grants of owners, asked before each call: one that is taken back ends what it allowed within seconds, and a new one
+"""The grants of owners, asked before each call: one taken back ends what it allowed within seconds, and a new one
 holds at once.
 """
 
