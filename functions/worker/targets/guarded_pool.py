@@ -10,7 +10,6 @@ import socket
 from collections.abc import Callable
 from functools import partial
 from http.client import RemoteDisconnected
-from typing import Any
 from weakref import WeakSet
 
 from urllib3 import HTTPConnectionPool, HTTPResponse, HTTPSConnectionPool, PoolManager
@@ -46,20 +45,12 @@ def guarded_pool_manager(*, internal: frozenset[HostPort], connections_per_host:
         def _new_conn(self) -> socket.socket:
             return guard.connect(self, super()._new_conn)
 
-        def request(self, *arguments: Any, **options: Any) -> None:
-            guard.prepare(self)
-            super().request(*arguments, **options)
-
         def getresponse(self) -> HTTPResponse:  # type: ignore[override] # (urllib3 overrides it so)
             return guard.answer(self, super().getresponse)
 
     class HttpsConnection(HTTPSConnection):
         def _new_conn(self) -> socket.socket:
             return guard.connect(self, super()._new_conn)
-
-        def request(self, *arguments: Any, **options: Any) -> None:
-            guard.prepare(self)
-            super().request(*arguments, **options)
 
         def getresponse(self) -> HTTPResponse:  # type: ignore[override] # (urllib3 overrides it so)
             return guard.answer(self, super().getresponse)
@@ -99,11 +90,6 @@ class _Guard:
         finally:
             # TLS verifies the name, and the Host header says it.
             connection._dns_host = name  # noqa: SLF001
-
-    def prepare(self, connection: HTTPConnection) -> None:
-        """A kept connection has the time-out of its last read, of which next to nothing may be left."""
-        if connection.sock is not None:
-            connection.sock.settimeout(connection.timeout)
 
     def answer(self, connection: HTTPConnection, answer: Callable[[], HTTPResponse]) -> HTTPResponse:
         if connection.timeout is not None:
