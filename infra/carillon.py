@@ -185,7 +185,7 @@ class Carillon(Construct):
     def _settle_undelivered(self, variables: dict[str, str]) -> None:
         names = self._names_of(permissions.DEAD_LETTERS_TABLES)
         queue = self.undelivered.queue
-        settling = self.undelivered.settle(
+        self.settling = settling = self.undelivered.settle(
             variables={**names, **variables, UNDELIVERED_VARIABLE: queue.queue_url}, environment=self._environment
         )
         self._allow(settling.role, permissions.DEAD_LETTERS_TABLES)
@@ -212,7 +212,11 @@ class Carillon(Construct):
             deployment=self.deployment,
             lanes=self.lanes,
             tables={name: self.tables[name] for name in HOT},
-            functions={"api": self.api.function, "worker": self.worker_function.function},
+            functions={
+                "api": self.api.function,
+                "worker": self.worker_function.function,
+                "dead_letters": self.settling.function,
+            },
             server_errors=self.api.http.metric_server_error(statistic="Sum", period=FIVE_MINUTES),
         )
         self.alarms = Alarms(self, "Alarms", watched=watched, environment=self._environment, key=self.data.key)

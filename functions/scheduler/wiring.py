@@ -46,7 +46,7 @@ def build_runner(environment: Mapping[str, str]) -> Runner:
     )
     settings = Settings.from_environment(environment, node_id=f"node-{randomness.random_bytes(8).hex()}")
     logger_for("scheduler").append_keys(node_id=settings.node_id)
-    metrics = MetricLog(metrics_namespace(environment), {"service": "scheduler"})
+    metrics = MetricLog(metrics_namespace(environment), {"service": "scheduler"}, {"node_id": settings.node_id})
     node = Node(ports, settings, over_threads(SENDERS))
     return Runner(node, clock, Pulse(pulse_folder(environment)), metrics)
 

@@ -220,13 +220,13 @@ def _of_platform(watched: Watched) -> Iterator[Rule]:
     for name, function in watched.functions.items():
         yield Rule(
             "Function errors",
-            f"The function of the {name} ends with an error.",
+            f"The function {name} ends with an error.",
             function.metric_errors(statistic=total, period=FIVE_MINUTES),
             subject=in_pascal_case(name),
         )
         yield Rule(
             "Function throttles",
-            f"The function of the {name} is refused for lack of concurrency.",
+            f"The function {name} is refused for lack of concurrency.",
             function.metric_throttles(statistic=total, period=FIVE_MINUTES),
             points=3,
             of=3,

@@ -72,7 +72,8 @@ class FargateProcess(Construct):
             "Service",
             cluster=cluster,
             task_definition=self.task_definition,
-            desired_count=settings.tasks,
+            # Elsewhere the scaling says how many, and a deployment must not take back what it has added.
+            desired_count=settings.tasks if environment.is_emulated else None,
             assign_public_ip=network.has_public_addresses,
             security_groups=[network.outbound_only],
             vpc_subnets=network.subnets,

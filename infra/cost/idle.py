@@ -44,9 +44,11 @@ def _of_type(resources: Sequence[Template], kind: str) -> list[Template]:
 
 def _of_services(by_id: Mapping[str, Template]) -> Iterator[Item]:
     resources = list(by_id.values())
-    for service in _of_type(resources, "AWS::ECS::Service"):
+    least = _least_tasks(resources)
+    services = {name: each["Properties"] for name, each in by_id.items() if each["Type"] == "AWS::ECS::Service"}
+    for name, service in services.items():
         definition = by_id[service["TaskDefinition"]["Ref"]]["Properties"]
-        tasks = service["DesiredCount"]
+        tasks = service.get("DesiredCount", least.get(name))
         cpus, gigabytes = int(definition["Cpu"]) / 1024, int(definition["Memory"]) / 1024
         yield Item("Fargate", tasks * HOURS * cpus, "fargate_cpu")
         yield Item("Fargate", tasks * HOURS * gigabytes, "fargate_memory")
@@ -61,6 +63,12 @@ def _of_services(by_id: Mapping[str, Template]) -> Iterator[Item]:
             lanes = [name for name, url in variables.items() if name.endswith("_QUEUE_URL") and url]
             yield Item("polling", tasks * len(lanes) * POLLS_OF_A_WORKER, "sqs_request")
             yield Item("metrics", WORKER_METRICS if tasks else 0, "metric")
+
+
+def _least_tasks(resources: Sequence[Template]) -> dict[str, int]:
+    """What each service that is scaled has at least, by its logical id, which the resource of the scaling ends with."""
+    targets = _of_type(resources, "AWS::ApplicationAutoScaling::ScalableTarget")
+    return {target["ResourceId"]["Fn::Join"][1][-1]["Fn::GetAtt"][0]: target["MinCapacity"] for target in targets}
 
 
 def _of_nodes(nodes: int, variables: Mapping[str, Any]) -> Iterator[Item]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from shared.domain.instants import Instant
@@ -33,6 +33,8 @@ UNITS: Mapping[str, str] = MappingProxyType(
         "resent": "Count",
         "lost": "Count",
         "late": "Count",
+        "overlooked": "Count",
+        "unaudited": "Count",
         "skipped_misfire": "Count",
         # Of runs, by the workers.
         "claimed": "Count",
@@ -68,26 +70,30 @@ def _to_stdout(line: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class MetricLog:
-    """`dimensions` tell the writers apart by what they are, and never which one of them it is."""
+    """`dimensions` tell the writers apart by what they are; `properties` say which one it is, to readers of the log."""
 
     namespace: str
     dimensions: Mapping[str, str]
+    properties: Mapping[str, str] = field(default_factory=dict)
     write: Callable[[str], None] = _to_stdout
 
     def put(self, values: Values, *, at: Instant) -> None:
         """Raises KeyError for a name that `UNITS` does not have."""
         for part in _parts(values):
-            self.write(emf(self.namespace, self.dimensions, part, at=at))
+            self.write(emf(self.namespace, self.dimensions, part, at=at, properties=self.properties))
 
 
-def emf(namespace: str, dimensions: Mapping[str, str], values: Values, *, at: Instant) -> str:
+def emf(
+    namespace: str, dimensions: Mapping[str, str], values: Values, *, at: Instant, properties: Mapping[str, str]
+) -> str:
     """One line. Raises KeyError for a name that `UNITS` does not have."""
     directive = {
         "Namespace": namespace,
         "Dimensions": [list(dimensions)],
         "Metrics": [{"Name": name, "Unit": UNITS[name]} for name in values],
     }
-    line = {"_aws": {"Timestamp": at, "CloudWatchMetrics": [directive]}, "action": "metrics", **dimensions, **values}
+    told = {"action": "metrics", **properties, **dimensions, **values}
+    line = {"_aws": {"Timestamp": at, "CloudWatchMetrics": [directive]}, **told}
     return json.dumps(line, separators=(",", ":"))
 
 

@@ -114,6 +114,15 @@ EVERY_SETTING: dict[str, object] = {
 }
 
 
+def bounds_of(synthesis: Synthesis, program: str) -> tuple[int, int]:
+    """How many tasks a service has at least and at most."""
+    services = synthesis.of_type("AWS::ECS::Service")
+    wanted = only([name for name, each in services.items() if each == synthesis.service_of(program)])
+    targets = synthesis.of_type("AWS::ApplicationAutoScaling::ScalableTarget").values()
+    target = only([each for each in targets if wanted in str(each["ResourceId"])])
+    return target["MinCapacity"], target["MaxCapacity"]
+
+
 def actions_of(statement: Properties) -> list[str]:
     return as_list(statement["Action"])
 

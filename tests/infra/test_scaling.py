@@ -44,6 +44,12 @@ def test_nodes_follow_their_processor_and_the_fires_each_owns(prod: Synthesis) -
     assert bounds(prod) == [(0, 6), (2, 6)], "a task for long runs starts when one waits"
 
 
+def test_a_deployment_does_not_take_back_what_scaling_has_added(prod: Synthesis, local: Synthesis) -> None:
+    for program in ("scheduler", "worker"):
+        assert "DesiredCount" not in prod.service_of(program)
+        assert "DesiredCount" in local.service_of(program)
+
+
 def test_a_node_joins_soon_and_leaves_late(prod: Synthesis) -> None:
     for each in policies(prod, "TargetTrackingScaling"):
         configuration = each["TargetTrackingScalingPolicyConfiguration"]

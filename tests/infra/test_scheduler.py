@@ -4,13 +4,13 @@ import pytest
 
 from shared import schema
 from shared.config import PULSE_FOLDER_VARIABLE, queue_variable, table_variable
-from tests.infra.synthesis import ROOT, Synthesis, only
+from tests.infra.synthesis import ROOT, Synthesis, bounds_of, only
 
 
 def test_two_small_nodes_run_on_arm(prod: Synthesis) -> None:
     task = prod.task("scheduler")
 
-    assert prod.service_of("scheduler")["DesiredCount"] == 2
+    assert bounds_of(prod, "scheduler")[0] == 2
     assert task["RuntimePlatform"] == {"CpuArchitecture": "ARM64", "OperatingSystemFamily": "LINUX"}
     assert (task["Cpu"], task["Memory"]) == ("256", "512")
 

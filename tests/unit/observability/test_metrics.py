@@ -13,7 +13,7 @@ AT = Instant(1_800_000_000_123)
 
 def written(values: Values) -> list[dict[str, Any]]:
     lines: list[str] = []
-    MetricLog("Carillon/Jobs", {"service": "worker", "host": "ecs"}, lines.append).put(values, at=AT)
+    MetricLog("Carillon/Jobs", {"service": "worker", "host": "ecs"}, {"node_id": "n1"}, lines.append).put(values, at=AT)
     return [json.loads(line) for line in lines]
 
 
@@ -31,6 +31,7 @@ def test_a_line_is_what_cloudwatch_reads_metrics_from() -> None:
                 ],
             },
             "action": "metrics",
+            "node_id": "n1",
             "service": "worker",
             "host": "ecs",
             "lost": 2,
