@@ -40,6 +40,22 @@ No write per fire. A recurring entry stays in memory and its row untouched while
 remembers. Further away, `next_at` is moved, only when no earlier slot of the entry is unsettled, and only if the entry
 still exists. Neither a move nor a delete needs the epoch: an accepted slot is a fact, whoever reports it.
 
+Bounded memory. A node holds so many entries at most (`capacity.py`). Near the cap, the residency shrinks and what fires
+later goes back to the table; at the cap, loads stop. W may pass only what was read: it ends where a load was cut, and
+before any entry that went back, until a read that began after the move was done has covered that place again. Sweeps
+cover it too, two seconds ahead, so what does not fit is still on time.
+
+Looking back. SQS may lose a message, and a wheel may have a bug. The audit (`audit.py`) looks up, within a budget, the
+runs that must exist by now, and dispatches again what has none. It looks from `from` on, at what this node fired.
+
+Failing. A step that a store fails waits longer each time, by chance; a lane whose queue takes nothing waits likewise,
+and calls made again come out of one budget. While the table is out there is no beat, so nobody is judged and no shard
+moves; when it is back the epochs are read first.
+
+Leaving. On SIGTERM the loops end, what is out is sent, W is made durable and the shards are given up, in two seconds.
+What is not done by then is not done: it is unsettled for the next owner. A loop that hangs gives no signs of life
+(`health.py`), and the task is replaced.
+
 What happens when
 =================
 
@@ -57,5 +73,11 @@ a take's answer is lost                        the next plan reads the lease as 
 an API write commits late                      within MARGIN: a sweep still looks there
 two nodes take one shard                       conditional on the epoch: one of them
 the brake is on                                nobody ticks; when it is off, the misfire policy decides what still fires
+a message expires, or a queue is purged        no run a minute after fire_at: the audit dispatches the slot again
+a node starts while the table is out           it waits; its first beat and plan come when the table does
+SIGTERM comes while SQS or the table is out    what can be given up is; the rest is taken once the beat is silent
+more entries than fit                          the far ones wait in the table, and are read two seconds ahead at the
+                                               latest
+the next owner sends what was sent before      the same run_id: dropped at the claim
 =============================================  ========================================================================
 """
