@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from functions.worker.settings import WorkerSettings
+from functions.worker.targets.gate import Gate
 from functions.worker.wiring import parts_from, process_host_from
 from shared.config import ConfigurationMissing
 from shared.domain.instants import DAY, SECOND
@@ -80,6 +81,13 @@ def test_a_worker_is_made_from_its_environment() -> None:
     assert parts.lane_of("arn:aws:sqs:us-east-1:000000000000:lane-default-1A2B") == "default"
     assert parts.executor("default").runs.launched == 0
     process_host_from(ENVIRONMENT)
+
+
+def test_a_worker_asks_for_grants() -> None:
+    targets = parts_from(ENVIRONMENT, host="ecs").targets
+
+    assert isinstance(targets._admission, Gate)
+    assert set(targets._by_type) == {"http", "handler", "lambda", "aws"}
 
 
 @pytest.mark.parametrize(
