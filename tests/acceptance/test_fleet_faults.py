@@ -15,7 +15,7 @@ from statistics import median, quantiles
 
 import pytest
 
-from localstack.client import Client
+from localstack.client import client_of
 from localstack.faults import Faults, Rule, faults
 from localstack.receiver import Receiver, receiver
 from localstack.stack import Stack, borrowed
@@ -154,12 +154,13 @@ def test_a_third_node_gets_its_share_without_a_pause(jobs: Workload, hook: Recei
 
 def test_ending_every_node_and_starting_again_loses_nothing(jobs: Workload, hook: Receiver, stack: Stack) -> None:
     since = now()
-    stack.scale("scheduler", 0)
-    ended_at = now()
-    owners = {lease.owner for lease in jobs.snapshot().leases.values()}
+    try:
+        stack.scale("scheduler", 0)
+        ended_at = now()
+        owners = {lease.owner for lease in jobs.snapshot().leases.values()}
+    finally:
+        stack.scale("scheduler", 2)
     assert owners == {None}
-    assert jobs.snapshot().nodes == {}
-    stack.scale("scheduler", 2)
     jobs.wait_until_owned()
     sleep(3)
     runs = settled(jobs, since, now())
@@ -173,14 +174,15 @@ def test_with_the_brake_on_nothing_starts_and_afterwards_misfires_follow_their_p
     graced = Workload(stack)
     graced.add(1, period_ms=EVERY_SECOND, misfire={"policy": "fire_once", "grace": "PT2S"})
     sleep(3)
-    client = Client(stack.api_url, stack.key)
+    client = client_of(stack)
     since = now()
-    assert client.call("PUT", "/v1/fleet/firing", {"on": False}).status == 200
+    client.set_firing(on=False)
     sleep(3)
     held_since = now()
     sleep(8)
     held_until = now()
-    assert client.call("PUT", "/v1/fleet/firing", {"on": True}).status == 200
+    client.set_firing(on=True)
+    client.close()
     sleep(3)
 
     runs = settled(jobs, since, now())
