@@ -37,7 +37,8 @@ def main(folder: Path) -> None:
         write(folder)
     except BundlingFailed as failure:
         sys.exit(str(failure))
-    sys.stdout.write(f"bills of materials: {folder}\n")
+    shown = folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder
+    sys.stdout.write(f"bills of materials: {shown}\n")
 
 
 if __name__ == "__main__":

@@ -81,16 +81,25 @@ def image_holds(out: Path, program: str) -> set[str]:
     return {path.name for path in context.iterdir()}
 
 
-def test_a_wrong_environment_ends_with_one_sentence() -> None:
+@pytest.mark.parametrize(
+    ("context", "sentence"),
+    [
+        ({"environment": "staging"}, "there is no environment 'staging': choose local, dev, prod"),
+        ({"settings": '{"shard_count": 0}'}, "setting shard_count of environment dev: input should be greater"),
+        ({"name": "1st"}, "'1st' cannot begin the name of a stack"),
+    ],
+    ids=["environment", "settings", "name"],
+)
+def test_what_cannot_be_deployed_ends_with_one_sentence(context: dict[str, str], sentence: str) -> None:
     done = subprocess.run(
         [sys.executable, "-P", "-m", "infra.app"],
-        env={**os.environ, "CDK_CONTEXT_JSON": json.dumps({"environment": "staging"})},
+        env={**os.environ, "CDK_CONTEXT_JSON": json.dumps(context)},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 1
-    assert "there is no environment 'staging': choose local, dev, prod" in done.stderr
+    assert sentence in done.stderr
     assert "Traceback" not in done.stderr
 
 
