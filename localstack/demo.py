@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from localstack.client import Answer, Client
+from carillon.client import CarillonError, Client, NewJob, Run, Schedule, cron, every, in_
+from localstack.client import client_of
 from localstack.receiver import Receiver, receiver
 from localstack.stack import borrowed
 from localstack.terminal import EXPECTED, say
@@ -29,13 +30,13 @@ class Promise:
     """A job, and how many runs of it must succeed; `seen` are its runs as last listed, oldest first."""
 
     title: str
-    document: dict[str, Any]
+    job: NewJob
     runs: int
-    seen: list[dict[str, Any]] = field(default_factory=list)
+    seen: list[Run] = field(default_factory=list)
 
     @property
     def job_id(self) -> str:
-        return str(self.document["job_id"])
+        return self.job["job_id"]
 
     @property
     def is_kept(self) -> bool:
@@ -50,9 +51,9 @@ class Promise:
 
 def main(_arguments: Sequence[str] = ()) -> int:
     try:
-        with borrowed(say=say) as stack, receiver() as webhook:
-            return show(Client(stack.api_url, stack.key), webhook, suffix=str(time.time_ns() // 1_000_000))
-    except EXPECTED as failure:
+        with borrowed(say=say) as stack, receiver() as webhook, client_of(stack) as client:
+            return show(client, webhook, suffix=str(time.time_ns() // 1_000_000))
+    except (*EXPECTED, CarillonError) as failure:
         say(f"problem: {failure}")
         return 1
 
@@ -60,24 +61,24 @@ def main(_arguments: Sequence[str] = ()) -> int:
 def show(client: Client, webhook: Receiver, *, suffix: str) -> int:
     """Create, watch, tell. `suffix` keeps the ids of two demos on one stack apart."""
     promises = [
-        Promise("a one-time job, 5 s ahead", job("once", suffix, {"in": "PT5S"}, ECHO), 1),
-        Promise(f"every 2 s, {TICKS} times", job("tick", suffix, {"every": "PT2S", "max_runs": TICKS}, ECHO), TICKS),
+        Promise("a one-time job, 5 s ahead", job("once", suffix, in_("PT5S"), ECHO), 1),
+        Promise(f"every 2 s, {TICKS} times", job("tick", suffix, every("PT2S", max_runs=TICKS), ECHO), TICKS),
         Promise(
             "a webhook, 5 s ahead",
-            job("webhook", suffix, {"in": "PT5S"}, {"type": "http", "url": f"{webhook.url}/hook"}),
+            job("webhook", suffix, in_("PT5S"), {"type": "http", "url": f"{webhook.url}/hook"}),
             1,
         ),
     ]
     for promise in promises:
-        created = expect(201, client.post("/v1/jobs", promise.document), f"create {promise.title}")
-        say(f"created   {promise.job_id:<24} {promise.title}; next {', '.join(created.body['next_slots'][:2])}")
+        created = client.create_job(**promise.job)
+        say(f"created   {promise.job_id:<24} {promise.title}; next {', '.join(created['next_slots'][:2])}")
     show_cron(client, suffix)
     watch(client, promises)
     say(table(promises))
     return verdict(promises, webhook)
 
 
-def job(name: str, suffix: str, schedule: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]:
+def job(name: str, suffix: str, schedule: Schedule, target: dict[str, Any]) -> NewJob:
     return {
         "job_id": f"demo-{name}-{suffix}",
         "name": f"Demo: {name}",
@@ -88,21 +89,14 @@ def job(name: str, suffix: str, schedule: dict[str, Any], target: dict[str, Any]
 
 
 def show_cron(client: Client, suffix: str) -> None:
-    schedule = {"cron": "0 9 * * MON-FRI", "timezone": "Europe/Berlin"}
-    created = expect(201, client.post("/v1/jobs", job("cron", suffix, schedule, ECHO)), "create a cron job")
-    say(f"created   {created.body['job_id']:<24} 09:00 in Berlin on weekdays; next (UTC):")
-    for slot in created.body["next_slots"]:
+    created = client.create_job(**job("cron", suffix, cron("0 9 * * MON-FRI", timezone="Europe/Berlin"), ECHO))
+    say(f"created   {created['job_id']:<24} 09:00 in Berlin on weekdays; next (UTC):")
+    for slot in created["next_slots"]:
         say(f"          {'':<24} {slot}")
-    deleted = expect(200, client.delete(f"/v1/jobs/{created.body['job_id']}"), "delete it")
-    say(f"deleted   {created.body['job_id']:<24} {deleted.body['outcome']}")
-    if deleted.body["outcome"] != "cancelled_before_fire":
-        raise SystemExit(f"the cron job was to be cancelled before it fired, but: {deleted.body}")
-
-
-def expect(status: int, answer: Answer, what: str) -> Answer:
-    if answer.status != status:
-        raise SystemExit(f"{what}: {answer.status} instead of {status}: {answer.body}")
-    return answer
+    deleted = client.delete_job(created["job_id"])
+    say(f"deleted   {created['job_id']:<24} {deleted['outcome']}")
+    if deleted["outcome"] != "cancelled_before_fire":
+        raise SystemExit(f"the cron job was to be cancelled before it fired, but: {deleted}")
 
 
 def watch(client: Client, promises: list[Promise], *, tick: Callable[[float], None] = time.sleep) -> None:
@@ -112,14 +106,14 @@ def watch(client: Client, promises: list[Promise], *, tick: Callable[[float], No
     while time.monotonic() < give_up_at and not all(promise.is_over for promise in promises):
         tick(LOOK_SECONDS)
         for promise in promises:
-            promise.seen = client.runs(promise.job_id)[::-1]
+            promise.seen = list(client.runs(promise.job_id))[::-1]
             for run in promise.seen:
                 if run["ended_at"] is not None and (promise.job_id, run["run_id"]) not in told:
                     told.add((promise.job_id, run["run_id"]))
                     say(f"{run['status']:<9} {promise.job_id:<24} slot {run['slot']}, drift {drift(run)} ms")
 
 
-def drift(run: dict[str, Any]) -> str:
+def drift(run: Run) -> str:
     return "-" if run["drift_ms"] is None else str(run["drift_ms"]["total"])
 
 

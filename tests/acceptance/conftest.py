@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from localstack.client import Client
+from carillon.client import Client
+from localstack.client import client_of
 from localstack.receiver import Receiver, receiver
 from localstack.stack import Stack, borrowed
 from localstack.terminal import say
 from localstack.workspace import Workspace
+from tests.acceptance.raw import RawClient
 
 
 @pytest.fixture(scope="session")
@@ -22,8 +24,14 @@ def stack() -> Iterator[Stack]:
 
 
 @pytest.fixture
-def client(stack: Stack) -> Client:
-    return Client(stack.api_url, stack.key)
+def client(stack: Stack) -> Iterator[Client]:
+    with client_of(stack) as client:
+        yield client
+
+
+@pytest.fixture
+def raw(stack: Stack) -> RawClient:
+    return RawClient(stack.api_url, stack.key)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from itertools import chain
 
 import pytest
 
-from localstack.client import Client
+from carillon.client import Client, Run, at
 from localstack.receiver import Receiver
 from localstack.stack import Stack
 from tests.acceptance.waiting import in_seconds, unique, wait_for
@@ -27,16 +27,12 @@ def test_killing_one_of_two_nodes_loses_no_job_and_repeats_none(
     stack.wait_for_tasks("scheduler", 2)
     ids = [unique("killed") for _ in range(JOBS)]
 
-    def create(number: int) -> int:
-        document = {
-            "job_id": ids[number],
-            "schedule": {"at": in_seconds(8 + SPREAD_SECONDS * number / JOBS)},
-            "target": {"type": "http", "url": webhook.url},
-        }
-        return client.post("/v1/jobs", document).status
+    def create(number: int) -> None:
+        schedule = at(in_seconds(8 + SPREAD_SECONDS * number / JOBS))
+        client.create_job(job_id=ids[number], schedule=schedule, target={"type": "http", "url": webhook.url})
 
     with ThreadPoolExecutor(8) as pool:
-        assert set(pool.map(create, range(JOBS))) == {201}
+        list(pool.map(create, range(JOBS)))
     assert webhook.wait_for(lambda requests: len(requests) >= JOBS // 4, timeout_seconds=60)
     os.kill(stack.tasks()["scheduler-0"].pid, signal.SIGKILL)
 
@@ -50,7 +46,7 @@ def test_killing_one_of_two_nodes_loses_no_job_and_repeats_none(
     stack.wait_for_tasks("scheduler", 2)
 
 
-def all_ended(client: Client, ids: list[str]) -> list[dict] | None:  # type: ignore[type-arg]
+def all_ended(client: Client, ids: list[str]) -> list[Run] | None:
     with ThreadPoolExecutor(8) as pool:
         runs = list(chain.from_iterable(pool.map(client.runs, ids)))
     return runs if len(runs) == len(ids) and all(run["ended_at"] for run in runs) else None

@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from carillon.client import every
+from carillon.client.job_documents import Misfire
 from localstack import endpoints
-from localstack.client import Client
+from localstack.client import client_of
 from localstack.stack import Stack
 from shared.adapters.dynamodb.fleet_store import DynamoFleetStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
@@ -23,7 +25,7 @@ from shared.domain.run import Run, RunStatus
 from tests.acceptance.waiting import unique, wait_for
 
 #: Late slots are fired, however late: what these tests look for is slots that are not.
-PATIENT = {"policy": "fire_all", "grace": None}
+PATIENT: Misfire = {"policy": "fire_all", "grace": None}
 ECHO = {"type": "handler", "name": "echo"}
 OWNER = "demo"
 
@@ -55,20 +57,16 @@ class Workload:
         clock, dice = SystemClock(), SystemRandomness()
         self.runs = DynamoRunStore(client, tables, clock, dice)
         self.fleet = DynamoFleetStore(client, tables, clock, dice)
-        self._client = Client(self.stack.api_url, self.stack.key)
+        self._client = client_of(self.stack)
 
-    def add(self, count: int, *, period_ms: int, webhook: str | None = None, misfire: object = PATIENT) -> list[str]:
+    def add(self, count: int, *, period_ms: int, webhook: str | None = None, misfire: Misfire = PATIENT) -> list[str]:
         """Create jobs; answers their ids."""
         ids = [unique(f"every-{period_ms}") for _ in range(count)]
-        document = {
-            "schedule": {"every": f"PT{period_ms // SECOND}S", "anchor": to_rfc3339(Instant(0))},
-            "target": ECHO if webhook is None else {"type": "http", "url": webhook},
-            "misfire": misfire,
-        }
+        schedule = every(f"PT{period_ms // SECOND}S", anchor=to_rfc3339(Instant(0)))
+        target = ECHO if webhook is None else {"type": "http", "url": webhook}
 
         def create(job_id: str) -> None:
-            answer = self._client.post("/v1/jobs", {"job_id": job_id, **document})
-            assert answer.status == 201, answer.body
+            self._client.create_job(job_id=job_id, schedule=schedule, target=target, misfire=misfire)
 
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(create, ids))
@@ -77,7 +75,7 @@ class Workload:
 
     def remove(self) -> None:
         with ThreadPoolExecutor(8) as pool:
-            list(pool.map(lambda job_id: self._client.delete(f"/v1/jobs/{job_id}"), self.periods))
+            list(pool.map(self._client.delete_job, self.periods))
 
     def runs_between(self, since: Instant, until: Instant) -> dict[str, list[Run]]:
         """The runs of each job with since <= slot < until."""
