@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from shared.adapters.dynamodb.attributes import (
@@ -18,6 +20,9 @@ from shared.adapters.dynamodb.attributes import (
     text,
     whole,
 )
+
+#: Different values that a shared column keeps.
+SHARED_VALUES = 8_192
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,12 @@ def document_column(
     return _column(
         name, lambda value: document(to_json(value)), lambda value: from_json(read_document(value)), absent, name
     )
+
+
+def shared_column(name: str, to_json: Callable[[Any], Any], from_json: Callable[[Any], Any]) -> Column:
+    """A document of which many rows have the same: they get one value, which must be immutable."""
+    read = lru_cache(maxsize=SHARED_VALUES)(lambda stored: from_json(json.loads(stored)))
+    return _column(name, lambda value: document(to_json(value)), lambda value: read(read_text(value)), None, name)
 
 
 def write_columns(columns: Sequence[Column], value: object) -> Row:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from sys import intern
+
 from shared.adapters.dynamodb.attributes import Row, read_text, read_whole, text, whole
 from shared.adapters.dynamodb.columns import (
-    document_column,
     flag_column,
     read_columns,
+    shared_column,
     text_column,
     whole_column,
     write_columns,
@@ -27,9 +29,9 @@ COLUMNS = (
     whole_column("generation"),
     whole_column(NEXT_AT),
     whole_column("from_at"),
-    text_column("lane"),
-    document_column("schedule", encode, decode),
-    document_column("misfire", misfire_to_json, misfire_from_json),
+    text_column("lane", intern),
+    shared_column("schedule", encode, decode),
+    shared_column("misfire", misfire_to_json, misfire_from_json),
     flag_column(FRESH, absent=False),
     text_column("run_id"),
     whole_column("slot"),
