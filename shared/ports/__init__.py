@@ -15,6 +15,7 @@ from shared.ports.entry_store import EntryStore
 from shared.ports.fleet_store import FleetStore
 from shared.ports.job_store import (
     Completion,
+    Hold,
     JobFilter,
     JobStore,
     JobWrite,
@@ -38,6 +39,7 @@ __all__ = [
     "FailureFilter",
     "FleetStore",
     "HeartbeatAnswer",
+    "Hold",
     "JobFilter",
     "JobStore",
     "JobWrite",

@@ -9,6 +9,7 @@ from shared.domain.entry import Entry
 from shared.domain.instants import Instant
 from shared.domain.job import Cancellation, Job, JobState
 from shared.domain.keys import EntryKey
+from shared.domain.overlap import Holder, Place
 from shared.domain.pages import Page
 
 
@@ -52,6 +53,15 @@ class Completion:
     job_key: str
     generation: int
     expires_at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """The place of one run at its job."""
+
+    job_key: str
+    holder: Holder
+    place: Place = Place.RUN
 
 
 WriteOutcome = Written | RevisionConflict | ReceiptUsed
@@ -109,6 +119,23 @@ class JobStore(Protocol):
         True again when this very completion is what is stored. The revision stays: it counts the API's writes. Answers
         in the order of its argument; each succeeds or fails alone.
         """
+        ...
+
+    def hold(self, hold: Hold, *, limit: int, now: Instant, clock_bound_ms: int) -> tuple[Holder, ...]:
+        """Take one of the job's `limit` places, as `room_for` allows: empty when it is held, else who has them.
+
+        Holders that fell silent lose theirs. Held again by the same claim it is prolonged, so a lost answer is no loss.
+        Neither revision nor what the API writes changes, nor does `write` change holders. Of a job without a row
+        nobody holds anything, and nobody is in the way.
+        """
+        ...
+
+    def extend(self, holds: Sequence[Hold]) -> list[bool]:
+        """Prolong each place that is still held by this token; False, and nothing written, where it is not."""
+        ...
+
+    def release(self, holds: Collection[Hold]) -> None:
+        """Leave each place that is held by this token; the others are as they were."""
         ...
 
     def count_of_owner(self, owner_id: str, *, at_most: int) -> int:

@@ -20,6 +20,11 @@ JOB_IS_NEW = "attribute_not_exists(#job_key)"
 JOB_IS_AS_READ = "#revision = :read_revision AND #state = :read_state"
 IS_NOT_ANSWERED = "#generation = :generation AND attribute_not_exists(#cancellation)"
 RECORD_CANCELLATION = "SET #cancellation = :cancellation"
+#: `#place` is the attribute of a kind of place, a map of its holders by run_id; `#run` is the run that takes one.
+NOBODY_HELD_YET = "attribute_exists(#job_key) AND attribute_not_exists(#place)"
+FIRST_HOLDER = "SET #place = :holders"
+ROOM_IS_LEFT = "size(#place) <= :most AND attribute_not_exists(#place.#run)"
+TAKE_PLACE = "SET #place.#run = :holder"
 JOBS_OF_SLICE = "#owner_slice = :slice"
 
 # access -------------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from shared.adapters.dynamodb import conditions, entry_rows, job_rows
 from shared.adapters.dynamodb.attributes import Row, text, whole
 from shared.adapters.dynamodb.batches import Batches
 from shared.adapters.dynamodb.columns import seconds_until
+from shared.adapters.dynamodb.job_holds import JobHolds
 from shared.adapters.dynamodb.owner_count import OwnerCount
 from shared.adapters.dynamodb.owner_listing import OwnerListing, jobs_of_owner
 from shared.adapters.dynamodb.queries import Queries
@@ -19,10 +20,21 @@ from shared.adapters.dynamodb.statements import Statement, Statements, update
 from shared.adapters.job_rules import is_as_read, is_completed, is_written
 from shared.config import TableNames
 from shared.domain.errors import OutcomeUnknown, StoreContended
+from shared.domain.instants import Instant
 from shared.domain.job import Cancellation, Job, JobState
+from shared.domain.overlap import Holder
 from shared.domain.pages import Page
 from shared.ports.clock import Clock, Randomness
-from shared.ports.job_store import Completion, JobFilter, JobWrite, ReceiptUsed, RevisionConflict, WriteOutcome, Written
+from shared.ports.job_store import (
+    Completion,
+    Hold,
+    JobFilter,
+    JobWrite,
+    ReceiptUsed,
+    RevisionConflict,
+    WriteOutcome,
+    Written,
+)
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -46,6 +58,7 @@ class DynamoJobStore:
         self._batches = Batches(client, self._calls)
         self._statements = Statements(client, self._calls)
         self._receipts = Receipts(client, self._calls, tables.access)
+        self._holds = JobHolds(client, self._calls, tables.jobs)
         self._count = OwnerCount(client, self._calls, tables.jobs)
         self._listing = OwnerListing(Queries(client, self._calls), jobs_of_owner(tables.jobs))
 
@@ -176,6 +189,15 @@ class DynamoJobStore:
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             ),
         )
+
+    def hold(self, hold: Hold, *, limit: int, now: Instant, clock_bound_ms: int) -> tuple[Holder, ...]:
+        return self._holds.hold(hold, limit=limit, now=now, clock_bound_ms=clock_bound_ms)
+
+    def extend(self, holds: Sequence[Hold]) -> list[bool]:
+        return self._holds.extend(holds)
+
+    def release(self, holds: Collection[Hold]) -> None:
+        self._holds.release(holds)
 
     def count_of_owner(self, owner_id: str, *, at_most: int) -> int:
         return self._count.count(owner_id, at_most=at_most)

@@ -6,9 +6,20 @@ from dataclasses import replace
 from shared.adapters.cursors import decode_cursor, encode_cursor, foreign_cursor
 from shared.adapters.job_rules import is_as_read, is_completed, is_written
 from shared.adapters.memory.tables import MemoryTables
+from shared.domain.instants import Instant
 from shared.domain.job import Cancellation, Job, JobState
+from shared.domain.overlap import Holder, Taken, room_for
 from shared.domain.pages import Page
-from shared.ports.job_store import Completion, JobFilter, JobWrite, ReceiptUsed, RevisionConflict, WriteOutcome, Written
+from shared.ports.job_store import (
+    Completion,
+    Hold,
+    JobFilter,
+    JobWrite,
+    ReceiptUsed,
+    RevisionConflict,
+    WriteOutcome,
+    Written,
+)
 
 _LIST = "jobs"
 
@@ -67,6 +78,37 @@ class MemoryJobStore:
             return is_completed(job, completion)
         self._tables.jobs[job.job_key] = replace(job, state=JobState.COMPLETED, expires_at=completion.expires_at)
         return True
+
+    def hold(self, hold: Hold, *, limit: int, now: Instant, clock_bound_ms: int) -> tuple[Holder, ...]:
+        with self._tables.lock:
+            if hold.job_key not in self._tables.jobs:
+                return ()
+            held = self._tables.holders.setdefault((hold.job_key, hold.place), {})
+            room = room_for(hold.holder, held.values(), limit=limit, now=now, clock_bound_ms=clock_bound_ms)
+            if isinstance(room, Taken):
+                return room.by
+            for gone in room.gone:
+                del held[gone.run_id]
+            held[hold.holder.run_id] = hold.holder
+            return ()
+
+    def extend(self, holds: Sequence[Hold]) -> list[bool]:
+        with self._tables.lock:
+            are_held = [self._is_held(hold) for hold in holds]
+            for hold, is_held in zip(holds, are_held, strict=True):
+                if is_held:
+                    self._tables.holders[hold.job_key, hold.place][hold.holder.run_id] = hold.holder
+            return are_held
+
+    def release(self, holds: Collection[Hold]) -> None:
+        with self._tables.lock:
+            for hold in holds:
+                if self._is_held(hold):
+                    del self._tables.holders[hold.job_key, hold.place][hold.holder.run_id]
+
+    def _is_held(self, hold: Hold) -> bool:
+        held = self._tables.holders.get((hold.job_key, hold.place), {}).get(hold.holder.run_id)
+        return held is not None and held.token == hold.holder.token
 
     def count_of_owner(self, owner_id: str, *, at_most: int) -> int:
         with self._tables.lock:

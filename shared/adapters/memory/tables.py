@@ -10,6 +10,7 @@ from shared.domain.grants import Grant
 from shared.domain.instants import Instant
 from shared.domain.job import Job
 from shared.domain.keys import RunKey
+from shared.domain.overlap import Holder, Place
 from shared.domain.run import Run
 from shared.domain.signing import SigningKey
 from shared.ports.clock import Clock
@@ -25,6 +26,8 @@ class MemoryTables:
     clock: Clock | None = None
     lock: RLock = field(default_factory=RLock, repr=False)
     jobs: dict[str, Job] = field(default_factory=dict)
+    #: By job_key and place, then by run_id.
+    holders: dict[tuple[str, Place], dict[str, Holder]] = field(default_factory=dict)
     #: By shard, then by entry_id.
     entries: dict[int, dict[str, Entry]] = field(default_factory=dict)
     runs: dict[RunKey, Run] = field(default_factory=dict)

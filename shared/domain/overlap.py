@@ -1,0 +1,103 @@
+"""When a run may start beside the other runs of its job: pure.
+
+A job has places for its runs. A run takes one before it starts, keeps it with its heartbeat, and leaves it when it has
+ended. A place whose holder fell silent is free again once its lease is over by the clock bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from shared.domain.instants import SECOND, Instant
+from shared.domain.job import Job
+
+#: A waiting run looks again after this at first, and after a tenth of its wait so far later on, up to a bound.
+FIRST_LOOK_MS = 4 * SECOND
+LONGEST_LOOK_MS = 30 * SECOND
+_LOOKS_PER_WAIT = 10
+
+
+class Place(StrEnum):
+    """A kind of place: to run, and to wait as the one run that `buffer_one` keeps."""
+
+    RUN = "holders"
+    BUFFER = "buffered"
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who has a place. `token` is the fencing token of the run's claim: of one run, the newest claim holds."""
+
+    run_id: str
+    token: int
+    lease_until: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """There is a place. `gone` are holders that fell silent: they lose theirs."""
+
+    gone: tuple[Holder, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """No place is left, or a newer claim of the same run has one. `by` is who holds them."""
+
+    by: tuple[Holder, ...]
+
+
+def room_for(
+    mine: Holder, holders: Collection[Holder], *, limit: int, now: Instant, clock_bound_ms: int
+) -> Free | Taken:
+    """Whether `mine` may have one of `limit` places. What an older claim of the same run holds is its own."""
+    newer = [each for each in holders if each.run_id == mine.run_id and each.token > mine.token]
+    if newer:
+        return Taken(tuple(newer))
+    others = [each for each in holders if each.run_id != mine.run_id]
+    gone = [each for each in others if now > each.lease_until + clock_bound_ms]
+    living = [each for each in others if each not in gone]
+    return Free(tuple(gone)) if len(living) < limit else Taken(tuple(living))
+
+
+def places_of(job: Job) -> int | None:
+    """How many runs of the job may go on at once; None: any number, and nobody counts."""
+    return job.max_concurrent if job.overlap == "allow" else 1
+
+
+def keeps_place_between_attempts(job: Job) -> bool:
+    """A run that waits for its next attempt is not over: where runs exclude each other it goes on excluding."""
+    return job.overlap != "allow"
+
+
+class Yielding(StrEnum):
+    """What a run does that finds no place."""
+
+    SKIP = "skip"
+    #: It looks again later.
+    WAIT = "wait"
+    #: It waits if it is the only one to, and is skipped otherwise.
+    BUFFER = "buffer"
+    #: The holders are asked to end, and it waits until they have.
+    CANCEL = "cancel"
+
+
+def yielding(job: Job, run_id: str, by: Sequence[Holder]) -> Yielding:
+    """An earlier run never ends a later one: two that cancel each other would go on for ever."""
+    match job.overlap:
+        case "skip":
+            return Yielding.SKIP
+        case "buffer_one":
+            return Yielding.BUFFER
+        case "cancel_other":
+            return Yielding.CANCEL if all(each.run_id < run_id for each in by) else Yielding.SKIP
+        case _:
+            return Yielding.WAIT
+
+
+def next_look(job: Job, *, since: Instant, now: Instant) -> Instant:
+    """When a waiting run looks for a place again. Only those of a `max_concurrent` may be many, and look less often."""
+    longest_ms = LONGEST_LOOK_MS if job.overlap == "allow" else FIRST_LOOK_MS
+    return Instant(now + max(FIRST_LOOK_MS, min((now - since) // _LOOKS_PER_WAIT, longest_ms)))
