@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shared.adapters.dynamodb.conditions import RUNS_OF_JOB, names
+from shared.adapters.dynamodb.entry_rows import read_entry, write_entry
 from shared.config import TableNames
 from shared.domain.instants import HOUR, MINUTE, Instant
 from shared.domain.run import Run, RunStatus
 from shared.domain.sharding import owner_slices
 from shared.ports.run_store import Heartbeat
 from tests.contract.stores import Stores, dynamo_stores
-from tests.contract.values import NOW, creation, finish_of, make_job, make_receipt, make_run
+from tests.contract.values import NOW, creation, finish_of, make_entry, make_job, make_receipt, make_run
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -125,3 +126,14 @@ def test_a_run_of_the_usual_kind_is_less_than_a_kilobyte(
     row = row_of(dynamodb, tables.job_runs, job_key=run.job_key, run_id=run.run_id)
 
     assert sum(len(name) + len(str(next(iter(value.values())))) for name, value in row.items()) < 1024
+
+
+def test_entries_of_one_schedule_share_it() -> None:
+    """Half a million of them are in memory at once."""
+    entries = [
+        read_entry(write_entry(make_entry(entry_id=f"acme/job-{number}#1", job_key=f"acme/job-{number}")))
+        for number in range(2)
+    ]
+    assert entries[0].schedule is entries[1].schedule is not None
+    assert entries[0].misfire is entries[1].misfire
+    assert entries[0].lane is entries[1].lane
