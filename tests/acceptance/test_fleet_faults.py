@@ -177,12 +177,14 @@ def test_with_the_brake_on_nothing_starts_and_afterwards_misfires_follow_their_p
     client = client_of(stack)
     since = now()
     client.set_firing(on=False)
-    sleep(3)
-    held_since = now()
-    sleep(8)
-    held_until = now()
-    client.set_firing(on=True)
-    client.close()
+    try:
+        sleep(3)
+        held_since = now()
+        sleep(8)
+        held_until = now()
+    finally:
+        client.set_firing(on=True)
+        client.close()
     sleep(3)
 
     runs = settled(jobs, since, now())
