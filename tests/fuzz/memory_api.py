@@ -23,6 +23,8 @@ class _Requests(BaseHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         body = self.rfile.read(int(self.headers.get("content-length") or 0)).decode("utf-8", "surrogateescape")
         headers = {name.lower(): value for name, value in self.headers.items()}
+        # Time passes from one request to the next, or all would be of one second of the rate.
+        self.world.clock.advance(100)
         event = event_of(self.command, unquote(path), body or None, query=query, headers=headers)
         answer: dict[str, Any] = self.world.handler(event, None)
         content = answer["body"].encode()
