@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from functions.api.availability import not_available
 from functions.api.bodies import Document, compact, merge_patch
 from functions.api.documents import definition
 from functions.api.lanes import lane_for
@@ -156,7 +155,7 @@ def _base_of(job: Job, patch: Mapping[str, Any]) -> Document:
 
 def _parts_of(request: CreateJob, names: Collection[str], now: Instant) -> dict[str, Any]:
     """The fields of a job that the named members of the request set, but for `misfire`, which needs the schedule."""
-    problems = list(not_available(request.model_dump()))
+    problems = _problems_of_overlap(request)
     parts: dict[str, Any] = {}
     for name, read in _READERS.items():
         if name not in names:
@@ -229,6 +228,13 @@ _READERS: Final[Mapping[str, Callable[[CreateJob, Instant], dict[str, Any]]]] = 
     "max_concurrent": lambda request, _: {"max_concurrent": request.max_concurrent},
     "keep_after_completion": _read_keep,
 }
+
+
+def _problems_of_overlap(request: CreateJob) -> list[FieldProblem]:
+    if request.max_concurrent is None or request.overlap == "allow":
+        return []
+    detail = f"overlap {request.overlap} means one run at once; leave max_concurrent out, or set overlap to allow"
+    return [FieldProblem("#/max_concurrent", detail, EXAMPLES["#/max_concurrent"])]
 
 
 def _default_misfire(schedule: Schedule) -> Misfire:

@@ -22,6 +22,7 @@ from shared.domain.limits import (
     MAX_BATCH,
     MAX_BULK,
     MAX_CATCH_UP,
+    MAX_CONCURRENT,
     MAX_GROUP_LENGTH,
     MAX_NAME_LENGTH,
     MAX_PAGE,
@@ -116,7 +117,7 @@ class CreateJob(Strict):
     timeout: str = "PT60S"
     retry: RetryDocument = RetryDocument()
     overlap: Literal["allow", "skip", "buffer_one", "cancel_other"] = "allow"
-    max_concurrent: int | None = None
+    max_concurrent: Annotated[int, Field(ge=1, le=MAX_CONCURRENT)] | None = None
     misfire: MisfireDocument = MisfireDocument()
     keep_after_completion: str = "P7D"
 
@@ -222,7 +223,7 @@ EXAMPLES: Final[Mapping[str, object]] = {
     "#/rate": 10,
     "#/status": "failed",
     "#/overlap": "allow",
-    "#/max_concurrent": None,
+    "#/max_concurrent": 3,
     "#/misfire": {"policy": "fire_once", "grace": "PT60S"},
     "#/misfire/policy": "fire_once",
     "#/misfire/grace": "PT60S",

@@ -141,7 +141,7 @@ class Settler:
 
     def _complete(self, run: Run, ended_at: Instant) -> None:
         job = self.job_store.get(run.job_key)
-        if job is not None and completes(job, run, run.status):
+        if job is not None and completes(job, run, run.status, reason=run.reason):
             expires_at = Instant(ended_at + job.keep_after_completion_ms)
             self.job_store.complete([Completion(job.job_key, job.generation, expires_at)])
 

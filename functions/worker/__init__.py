@@ -11,6 +11,7 @@ read         The job, after the claim: what a pause or a cancel wrote before thi
 hold         Until fire_at, in a heap. The message is early by the lead, so that queue and claim are off the clock.
 start        Never before fire_at on this host's clock, and never on a lease that has run out: both are looked at again
              on the thread that calls the target.
+             A job whose runs exclude or limit each other has places: one is taken now, or the run is skipped or waits.
 end          The target's answer, or the deadline, whichever is first; what comes second is discarded.
 finish       Written where the token is still ours, in batches, off the hot path. Refused: someone took over, so the
              result is discarded and the message left alone.

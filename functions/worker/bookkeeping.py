@@ -7,21 +7,23 @@ worker back to; then the copy for the dead letters; the message last.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from functions.worker.endings import is_given_up
 from functions.worker.keeping import kept_seconds
 from functions.worker.live_run import LiveRun
 from functions.worker.messages import Messages
+from functions.worker.places import kept_between_attempts
 from functions.worker.settings import WorkerSettings
 from shared.domain.completion import completes
 from shared.domain.entry import single_entry
 from shared.domain.errors import StoreError
 from shared.domain.instants import Instant
 from shared.domain.job import Job
+from shared.domain.overlap import Holder, keeps_place_between_attempts, places_of
 from shared.domain.run import Finish, Run, RunStatus
 from shared.observability.logs import logger_for
-from shared.ports import Clock, Completion, DeadLetter, DeadLetterQueue, Delivery, JobStore, RunStore
+from shared.ports import Clock, Completion, DeadLetter, DeadLetterQueue, Delivery, Hold, JobStore, RunStore
 
 _logger = logger_for("worker")
 
@@ -67,9 +69,10 @@ class Bookkeeper:
         self, ends: Sequence[End], stored: Mapping[LiveRun, RunStatus | None], kept: Mapping[LiveRun, int | None]
     ) -> None:
         """Before the messages are deleted: they are what brings a worker back here after a crash."""
+        self._leave_places(ends, stored)
         self.complete(
             [
-                (live.job, live.run, status, finish.ended_at)
+                (live.job, replace(live.run, reason=finish.reason), status, finish.ended_at)
                 for live, finish in ends
                 if (status := stored[live]) is not None
             ]
@@ -85,19 +88,44 @@ class Bookkeeper:
         self._bury([(live, finish) for live, finish in ends if is_given_up(stored[live])])
         self.messages.acknowledge([live.delivery for live in done])
 
+    def _leave_places(self, ends: Sequence[End], stored: Mapping[LiveRun, RunStatus | None]) -> None:
+        """Of those that have one; a fenced run has lost it to its newer claim."""
+        kept, left = [], []
+        for live, finish in ends:
+            if live.hold is None or live.job is None or stored[live] is None:
+                continue
+            if stored[live] is RunStatus.WAITING and keeps_place_between_attempts(live.job):
+                kept.append(kept_between_attempts(live.hold, finish))
+            else:
+                left.append(live.hold)
+        if kept:
+            self.job_store.extend(kept)
+        self._release(left)
+
+    def _release(self, holds: Sequence[Hold]) -> None:
+        if holds:
+            self.job_store.release(holds)
+
     def complete(self, ended: Sequence[tuple[Job | None, Run, RunStatus, Instant]]) -> None:
         """Turn the jobs completed that these ends leave nothing to fire. Raises StoreError."""
         completions = [
             Completion(job.job_key, job.generation, Instant(ended_at + job.keep_after_completion_ms))
             for job, run, status, ended_at in ended
-            if job is not None and completes(job, run, status)
+            if job is not None and completes(job, run, status, reason=run.reason)
         ]
         if completions:
             self.job_store.complete(completions)
 
     def drop(self, duplicates: Sequence[tuple[Delivery, Run]]) -> None:
-        """Whoever finished the run may have died before it completed the job. Raises StoreError."""
+        """Whoever finished the run may have died before it left its place and completed the job. Raises StoreError."""
         jobs = self.job_store.get_many({run.job_key for _, run in duplicates if run.ended_at is not None})
+        self._release(
+            [
+                Hold(run.job_key, Holder(run.run_id, run.token, run.lease_until))
+                for _, run in duplicates
+                if (job := jobs.get(run.job_key)) is not None and places_of(job) is not None
+            ]
+        )
         self.complete(
             [
                 (jobs.get(run.job_key), run, run.status, run.ended_at)

@@ -90,7 +90,7 @@ def finish_of_lost(run: Run, *, now: Instant, retention_ms: int) -> Finish:
 
 
 def finish_without_start(run: Run, reason: str, *, now: Instant, retention_ms: int) -> Finish:
-    """The end of a claimed run that must not start, for a reason of `may_run`."""
+    """The end of a claimed run that must not start, for a reason of `may_run`, or `overlap`."""
     return Finish(
         key=run.key,
         token=run.token,
@@ -98,6 +98,19 @@ def finish_without_start(run: Run, reason: str, *, now: Instant, retention_ms: i
         ended_at=now,
         reason=reason,
         expires_at=Instant(now + retention_ms),
+    )
+
+
+def finish_to_wait(run: Run, *, until: Instant, now: Instant) -> Finish:
+    """The end of a claim that found no place to run: the same attempt is claimed again at `until`."""
+    return Finish(
+        key=run.key,
+        token=run.token,
+        status=RunStatus.WAITING,
+        ended_at=now,
+        reason="overlap",
+        lease_until=until,
+        attempt=run.attempt,
     )
 
 

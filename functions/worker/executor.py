@@ -15,10 +15,11 @@ from functions.worker.live_run import LiveRun
 from functions.worker.live_runs import LiveRuns
 from functions.worker.messages import Acknowledge, Messages
 from functions.worker.meter import Meter
+from functions.worker.places import Places
 from functions.worker.settings import WorkerSettings
 from functions.worker.targets import Call, Outcome, Targets, failed, timed_out
 from shared.domain.entry import entry_id_at
-from shared.domain.errors import StoreError
+from shared.domain.errors import Fenced, StoreError
 from shared.domain.instants import SECOND, Instant
 from shared.domain.job import Job, may_run
 from shared.domain.keys import EntryKey
@@ -81,6 +82,7 @@ class Executor:
             run_store, self._messages, clock=clock, randomness=randomness, settings=settings, worker_id=worker_id
         )
         self._bookkeeper = Bookkeeper(run_store, job_store, self._messages, dead_letters, clock, settings, lane)
+        self._places = Places(job_store, run_store, clock, settings)
         self._finish_limit = FINISH_BATCH
         self.runs = LiveRuns()
         #: What was seen since the start, by name; for tests and logs.
@@ -205,11 +207,13 @@ class Executor:
     def begin(self, live: LiveRun) -> Call | None:
         """Start the run now; None when it must wait, and is held again, or is not ours any more."""
         assert live.job is not None
-        now, monotonic = self._clock.now(), self._clock.monotonic()
-        if now < live.run.fire_at:
+        if self._clock.now() < live.run.fire_at:
             # The clock was set back since the run was handed out.
             self.runs.hold(live, until=live.run.fire_at)
             return None
+        if not self._has_place(live):
+            return None
+        now, monotonic = self._clock.now(), self._clock.monotonic()
         if monotonic >= live.trusted_until:
             # This process slept through its lease: another may have taken the run, whose target must not see our token.
             live.renew_until = monotonic
@@ -217,10 +221,28 @@ class Executor:
             return None
         timeout_ms = int(min(live.job.timeout_ms, (self._ends_until - monotonic) * SECOND))
         if timeout_ms <= 0 or not self.runs.start(live, at=now, monotonic=monotonic, timeout_ms=timeout_ms):
+            self._places.leave(live)
             return None
         self._count("started")
         self._meter.started(live.run, now)
         return live.call()
+
+    def _has_place(self, live: LiveRun) -> bool:
+        """Whether the run may start beside the others of its job; if not, it is ended, or held for another try."""
+        try:
+            finish = self._places.take(live)
+        except Fenced:
+            self._fence(live)
+            return False
+        except StoreError as error:
+            _logger.warning("no place", extra={"action": "run.place", "run": live.run.key, "error": str(error)})
+            self.runs.hold(live, until=Instant(self._clock.now() + _UNTRUSTED_WAIT_MS))
+            return False
+        if finish is None:
+            return True
+        self._count("delayed" if finish.status.is_alive else "overlap")
+        self.runs.end(live, finish)
+        return False
 
     def end(self, live: LiveRun, outcome: Outcome) -> bool:
         """Decide how the run ended; False when that was decided before, and `outcome` is discarded."""
@@ -301,16 +323,22 @@ class Executor:
             Heartbeat(live.run.key, live.run.token, lease_until, started_at=live.started_at, progress=live.progress)
             for live in due
         ]
+        kept = []
         for live, answer in zip(due, self._run_store.heartbeat(beats), strict=True):
             if answer is HeartbeatAnswer.CANCEL_REQUESTED:
                 self._cancel(live)
             if answer is not HeartbeatAnswer.FENCED:
+                kept.append(live)
                 live.trusted_until = began + self._settings.lease_seconds
                 live.renew_until = began + self._settings.lease_seconds / 3
                 if live.finish is None:
                     self._messages.hide(live.delivery, seconds=self._settings.visibility_seconds)
             elif live.finish is None:
                 # Refused with an end in hand means only that the end was stored a moment ago, or will be refused too.
+                self._fence(live)
+        for live in self._places.extend(kept, until=lease_until):
+            if live.finish is None:
+                # Silent for so long that another run took the place: beside it this one must not go on.
                 self._fence(live)
 
     def _cancel(self, live: LiveRun) -> None:

@@ -11,7 +11,7 @@ from shared.domain.instants import Instant
 from shared.domain.job import Job
 from shared.domain.message import Dispatch
 from shared.domain.run import Finish, Run
-from shared.ports import Delivery
+from shared.ports import Delivery, Hold
 
 
 @dataclass(eq=False, slots=True)
@@ -31,6 +31,8 @@ class LiveRun:
     #: From the start to the deadline.
     timeout_ms: int | None = None
     progress: str | None = None
+    #: Its place, where its job counts them.
+    hold: Hold | None = None
     #: Decided, and not yet stored.
     finish: Finish | None = None
 

@@ -54,6 +54,8 @@ MAX_TIMEOUT_MS = 11 * HOUR
 #: What fits into a Lambda function, which ends after 15 minutes; a longer run needs lane `long`.
 MAX_LAMBDA_TIMEOUT_MS = 13 * MINUTE
 MAX_ATTEMPTS = 100
+#: Runs of a job at once, where it limits them: their holders stand in the job's row, which each of them writes.
+MAX_CONCURRENT = 100
 MAX_RETRY_FACTOR = 100.0
 MAX_RETRY_AGE_MS = 7 * DAY
 #: Words in `retry_on` and in `never_on`.

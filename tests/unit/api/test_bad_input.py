@@ -138,9 +138,12 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"retry": {"max_attempts": True}}, "#/retry/max_attempts"),
     ({"retry": {"base": "P2D"}}, "#/retry/base"),
     ({"retry": {"attempts": 1}}, "#/retry/attempts"),
-    ({"overlap": "skip"}, "#/overlap"),
+    ({"overlap": None}, "#/overlap"),
     ({"overlap": "never"}, "#/overlap"),
-    ({"max_concurrent": 2}, "#/max_concurrent"),
+    ({"max_concurrent": 0}, "#/max_concurrent"),
+    ({"max_concurrent": 101}, "#/max_concurrent"),
+    ({"max_concurrent": "2"}, "#/max_concurrent"),
+    ({"overlap": "skip", "max_concurrent": 2}, "#/max_concurrent"),
     ({"misfire": {"policy": "panic"}}, "#/misfire/policy"),
     ({"misfire": {"grace": "soon"}}, "#/misfire/grace"),
     ({"misfire": {"limit": 1001}}, "#/misfire/limit"),
@@ -156,7 +159,7 @@ def test_a_wrong_member_is_refused_by_name_with_an_example(members: dict[str, An
     found = {each["pointer"]: each for each in document["errors"]}
     assert pointer in found, document
     assert found[pointer]["detail"]
-    if pointer != "#/max_concurrent" and "deeper" not in found[pointer]["detail"]:
+    if "deeper" not in found[pointer]["detail"]:
         assert "example" in found[pointer], found[pointer]
 
 

@@ -135,7 +135,7 @@ def test_a_patch_that_changes_nothing_writes_nothing() -> None:
         ({"schedule": {"cron": "0 0 30 2 *"}}, "#/schedule/cron"),
         ({"target": {"url": "ftp://example.com"}}, "#/target/url"),
         ({"state": "completed"}, "#/state"),
-        ({"overlap": "skip"}, "#/overlap"),
+        ({"overlap": "never"}, "#/overlap"),
         ({"misfire": {"grace": "soon"}}, "#/misfire/grace"),
     ],
 )

@@ -1,0 +1,130 @@
+"""The places of a job's runs, as a worker takes and leaves them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from functions.worker.endings import finish_to_wait, finish_without_start
+from functions.worker.live_run import LiveRun
+from functions.worker.settings import WorkerSettings
+from shared.domain.errors import Fenced, StoreError
+from shared.domain.instants import Instant
+from shared.domain.job import Job
+from shared.domain.keys import RunKey
+from shared.domain.overlap import Holder, Place, Yielding, next_look, places_of, yielding
+from shared.domain.run import Finish
+from shared.observability.logs import logger_for
+from shared.ports import Clock, Hold, JobStore, RunStore
+
+_logger = logger_for("worker")
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    job_store: JobStore
+    run_store: RunStore
+    clock: Clock
+    settings: WorkerSettings
+
+    def take(self, live: LiveRun) -> Finish | None:
+        """None: the run may start, in a place of its own where its job counts them; else how it yields.
+
+        Raises StoreError, and Fenced when a newer claim of the run has the place.
+        """
+        job = live.job
+        limit = None if job is None else places_of(job)
+        if job is None or limit is None or live.hold is not None:
+            return None
+        hold = self._hold_of(live, Place.RUN, until=Instant(self.clock.now() + self.settings.lease_ms))
+        by = self._taken(job, hold, limit)
+        if not by:
+            live.hold = hold
+            return None
+        what = yielding(job, live.run.run_id, by)
+        if what is Yielding.CANCEL and not self._cancel(job.job_key, by) and not self._taken(job, hold, limit):
+            live.hold = hold
+            return None
+        now = self.clock.now()
+        look_at = next_look(job, since=live.dispatch.enqueued_at, now=now)
+        if what is Yielding.BUFFER and not self._is_buffered(job, self._hold_of(live, Place.BUFFER, until=look_at), by):
+            what = Yielding.SKIP
+        if what is Yielding.SKIP:
+            return finish_without_start(live.run, "overlap", now=now, retention_ms=self.settings.run_retention_ms)
+        return finish_to_wait(live.run, until=look_at, now=now)
+
+    def extend(self, lives: Sequence[LiveRun], *, until: Instant) -> list[LiveRun]:
+        """Keep the places of those that have one; answers those that have lost it. Raises StoreError."""
+        held = [(live, live.hold) for live in lives if live.hold is not None]
+        if not held:
+            return []
+        answers = self.job_store.extend([_until(hold, until) for _, hold in held])
+        return [live for (live, _), is_held in zip(held, answers, strict=True) if not is_held]
+
+    def leave(self, live: LiveRun) -> None:
+        """Of a run that does not start after all."""
+        if live.hold is None:
+            return
+        try:
+            self.job_store.release([live.hold])
+        except StoreError as error:
+            # It lapses with its lease.
+            _logger.warning(
+                "a place was not left", extra={"action": "run.place", "run": live.run.key, "error": str(error)}
+            )
+
+    def _hold_of(self, live: LiveRun, place: Place, *, until: Instant) -> Hold:
+        return Hold(live.run.job_key, Holder(live.run.run_id, live.run.token, until), place)
+
+    def _taken(self, job: Job, hold: Hold, limit: int) -> tuple[Holder, ...]:
+        """Who holds the places that are left to nobody; empty: we do."""
+        by = self._try(hold, limit)
+        if not by or job.overlap == "allow":
+            # Where runs only wait for a place, one that nobody left may as well lapse.
+            return by
+        ended = self._ended(hold, by)
+        if not ended:
+            return by
+        self.job_store.release([replace(hold, holder=holder) for holder in ended])
+        return self._try(hold, limit)
+
+    def _try(self, hold: Hold, limit: int) -> tuple[Holder, ...]:
+        by = self.job_store.hold(hold, limit=limit, now=self.clock.now(), clock_bound_ms=self.settings.clock_bound_ms)
+        if any(each.run_id == hold.holder.run_id for each in by):
+            raise Fenced(f"the place of {hold.job_key} {hold.holder.run_id}", token=hold.holder.token)
+        return by
+
+    def _ended(self, hold: Hold, by: Sequence[Holder]) -> list[Holder]:
+        """Holders whose run is over: their worker died before it left the place, or they were cancelled waiting."""
+        runs = self.run_store.get_many([RunKey(hold.job_key, each.run_id) for each in by])
+        alive = {key.run_id for key, run in runs.items() if run.status.is_alive}
+        return [each for each in by if each.run_id not in alive]
+
+    def _is_buffered(self, job: Job, hold: Hold, running: Sequence[Holder]) -> bool:
+        """Whether this run is the one that waits. One that runs by now does not wait any more, and never says so."""
+        by = self._taken(job, hold, 1)
+        now_running = {each.run_id for each in running}
+        started = [each for each in by if each.run_id in now_running]
+        if started:
+            self.job_store.release([replace(hold, holder=holder) for holder in started])
+            by = self._taken(job, hold, 1)
+        return not by
+
+    def _cancel(self, job_key: str, by: Sequence[Holder]) -> bool:
+        """Ask the holders to end; whether any of them goes on until it has heard."""
+        now = self.clock.now()
+        expires_at = Instant(now + self.settings.run_retention_ms)
+        answers = [
+            self.run_store.request_cancel(RunKey(job_key, each.run_id), at=now, expires_at=expires_at) for each in by
+        ]
+        return any(run is not None and run.status.is_alive for run in answers)
+
+
+def _until(hold: Hold, until: Instant) -> Hold:
+    return replace(hold, holder=replace(hold.holder, lease_until=until))
+
+
+def kept_between_attempts(hold: Hold, finish: Finish) -> Hold:
+    """The place of a run that waits, to be kept until its next attempt."""
+    assert finish.lease_until is not None
+    return _until(hold, finish.lease_until)
