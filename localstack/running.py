@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -47,9 +48,10 @@ class Stack:
 
     def scale(self, service: str, desired: int) -> None:
         """Asks for so many tasks of a service, such as `scheduler`, and waits until they run."""
-        endpoints.ecs(self.endpoint).update_service(
-            cluster=self.outputs["ClusterName"], service=services_of(self.outputs)[service], desiredCount=desired
-        )
+        with closing(endpoints.ecs(self.endpoint)) as ecs:
+            ecs.update_service(
+                cluster=self.outputs["ClusterName"], service=services_of(self.outputs)[service], desiredCount=desired
+            )
         self.wait_for_tasks(service, desired)
 
     def route(self, endpoint: str | None) -> None:

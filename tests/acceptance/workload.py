@@ -51,12 +51,12 @@ class Workload:
     periods: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        client = endpoints.dynamodb(self.stack.endpoint)
+        self._dynamodb = endpoints.dynamodb(self.stack.endpoint)
         outputs = self.stack.outputs
         tables = TableNames(job_runs=outputs["JobRunsTable"], fleet=outputs["FleetTable"])
         clock, dice = SystemClock(), SystemRandomness()
-        self.runs = DynamoRunStore(client, tables, clock, dice)
-        self.fleet = DynamoFleetStore(client, tables, clock, dice)
+        self.runs = DynamoRunStore(self._dynamodb, tables, clock, dice)
+        self.fleet = DynamoFleetStore(self._dynamodb, tables, clock, dice)
         self._client = client_of(self.stack)
 
     def add(self, count: int, *, period_ms: int, webhook: str | None = None, misfire: Misfire = PATIENT) -> list[str]:
@@ -74,8 +74,11 @@ class Workload:
         return ids
 
     def remove(self) -> None:
+        """Delete the jobs and close the connections."""
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(self._client.delete_job, self.periods))
+        self._client.close()
+        self._dynamodb.close()
 
     def runs_between(self, since: Instant, until: Instant) -> dict[str, list[Run]]:
         """The runs of each job with since <= slot < until."""
