@@ -16,7 +16,10 @@ ARN = "arn:aws:lambda:eu-central-1:123456789012:function:report"
 
 
 def create(world: World, *scopes: str, **options: Any) -> Reply:
-    body = {"scopes": list(scopes), **{name: options.pop(name) for name in ("name", "expires_at") if name in options}}
+    body: dict[str, Any] = {
+        "scopes": list(scopes),
+        **{name: options.pop(name) for name in ("name", "expires_at") if name in options},
+    }
     return world.send("POST", "/v1/keys", body, **options)
 
 

@@ -64,7 +64,7 @@ def test_many_jobs_are_changed_page_by_page(world: World) -> None:
     seen: list[str] = []
     cursor = None
     for _ in range(5):
-        body = {"tags": {}, "group": "billing", "limit": 1, "cursor": cursor}
+        body: dict[str, Any] = {"tags": {}, "group": "billing", "limit": 1, "cursor": cursor}
         reply = world.send("POST", "/v1/jobs:pause", body).json
         seen += [item["job_id"] for item in reply["items"]]
         cursor = reply["next_cursor"]

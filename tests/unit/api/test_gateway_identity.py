@@ -132,7 +132,7 @@ def test_without_a_signature_that_was_checked_nobody_is_let_in(authorizer: dict[
 def test_settings_are_read_from_the_environment() -> None:
     assert read_settings({}) == ApiSettings()
     read = read_settings({"CARILLON_AUTH": "iam", "CARILLON_ADMINS": "A,B,", "CARILLON_REQUESTS_PER_SECOND": "7"})
-    assert (read.owner_claim, read.admins, read.requests_per_second) == ("account", {"A", "B"}, 7)
+    assert (read.owner_claim, read.admins, read.requests_per_second) == ("account", frozenset({"A", "B"}), 7)
     assert read_settings({"CARILLON_AUTH": "jwt", "CARILLON_OWNER_CLAIM": "tenant"}).owner_claim == "tenant"
 
 

@@ -123,7 +123,7 @@ def test_an_ended_job_that_is_to_fire_again_is_created_again(*, was_cancelled: b
         ({"if_match": "*"}, False, 412),
     ],
 )
-def test_preconditions_of_a_put(headers: dict[str, str], *, is_there: bool, status: int) -> None:
+def test_preconditions_of_a_put(headers: dict[str, Any], *, is_there: bool, status: int) -> None:
     world = World()
     if is_there:
         world.create()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from functions.api.rates import LOTS
@@ -49,7 +51,12 @@ def test_one_write_serves_many_requests(monkeypatch: pytest.MonkeyPatch) -> None
     world = World()
     leases: list[int] = []
     lease = world.access.lease_requests
-    monkeypatch.setattr(world.access, "lease_requests", lambda *args, **kw: (leases.append(kw["count"]), lease(*args, **kw))[1])  # fmt: skip # noqa: E501
+
+    def counted(*args: Any, **options: Any) -> Any:
+        leases.append(options["count"])
+        return lease(*args, **options)
+
+    monkeypatch.setattr(world.access, "lease_requests", counted)
     admitted(world, 150)
     assert leases == [5_000 // LOTS] * 2
 
