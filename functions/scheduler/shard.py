@@ -7,6 +7,7 @@ design section 3; `absorb` is the take-over rule, `expire` the tick, `settle` an
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from functions.scheduler.recall import Recall
 from functions.scheduler.wheel import TimingWheel
@@ -19,6 +20,10 @@ from shared.domain.run import RunKind
 from shared.domain.schedules import Gap, fire_at, missed, next_slot, plan_misfire
 from shared.domain.timing import Timing
 from shared.schema import late_lane
+
+
+#: What is in flight: entry, slot, and the gap if it is one.
+_Flight: TypeAlias = tuple[str, Instant, Gap | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,7 @@ class Shard:
     _tombstones: dict[str, Entry] = field(default_factory=dict)
     _gone: dict[str, None] = field(default_factory=dict)
     _fresh: dict[str, None] = field(default_factory=dict)
-    _unsettled: dict[tuple[str, Instant], Instant] = field(default_factory=dict)
+    _unsettled: dict[_Flight, Instant] = field(default_factory=dict)
     #: All entries with next_at up to here were read, and none of them went back to the table since.
     _covered_until: Instant = Instant(0)
     #: The read that goes on cannot say anything about what lies behind this.
@@ -278,7 +283,7 @@ class Shard:
         else:
             last, dues = slot, [self._due(entry, slot, entry.kind, entry.lane)]
         for due in dues:
-            self._unsettled[entry.entry_id, due.slot] = due.fire_at
+            self._unsettled[_flight_of(due)] = due.fire_at
         resident.unsettled += len(dues)
         resident.slot = None if entry.is_single or entry.schedule is None else next_slot(entry.schedule, last)
         self._place(resident, now)
@@ -303,8 +308,10 @@ class Shard:
         """SQS accepted the slot, or its row is written."""
         if due.is_resent:
             return
+        if self._unsettled.pop(_flight_of(due), None) is None:
+            # Sent before this shard was lost and taken again: true, but not among what this ownership waits for.
+            return
         self._has_settled = True
-        self._unsettled.pop((due.entry.entry_id, due.slot), None)
         if due.gap is not None and due.entry.schedule is not None and is_last_slot(due.entry.schedule, due.gap.last):
             self.exhausted.append(due.entry)
         resident = self._residents.get(due.entry.entry_id)
@@ -332,7 +339,7 @@ class Shard:
     def recall(self, entry_ids: list[str]) -> list[Recall]:
         """What these entries say about the past, of those that are in memory and recurring."""
         unsettled: dict[str, set[Instant]] = {each: set() for each in entry_ids}
-        for entry_id, slot in self._unsettled:
+        for entry_id, slot, _ in self._unsettled:
             if entry_id in unsettled:
                 unsettled[entry_id].add(slot)
         recalls = (self._recall(each, frozenset(waiting)) for each, waiting in unsettled.items())
@@ -383,7 +390,7 @@ class Shard:
         self.lease = lease
         self._has_settled = False
         # In flight before the watermark: met, and fired, while the checkpoint was on its way.
-        pinned = {entry_id for (entry_id, _), due_at in self._unsettled.items() if due_at <= lease.watermark}
+        pinned = {entry_id for (entry_id, _, _), due_at in self._unsettled.items() if due_at <= lease.watermark}
         settled = [
             entry_id
             for entry_id in self._fresh
@@ -399,6 +406,11 @@ class Shard:
     def cleared_fresh(self, keys: list[EntryKey]) -> None:
         for key in keys:
             self._fresh.pop(key.entry_id, None)
+
+
+def _flight_of(due: Due) -> _Flight:
+    """A gap is another thing than the slot it begins with, which an earlier ownership of the shard may have sent."""
+    return due.entry.entry_id, due.slot, due.gap
 
 
 def _fire_at(entry: Entry, slot: Instant) -> Instant:

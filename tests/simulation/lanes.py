@@ -32,6 +32,7 @@ class SimulatedLane(MemoryDueQueue):
             dice = 1.0 if self.is_healed else self._random.random()
             if dice < self._profile.refused:
                 refused[index] = "simulated: never to be accepted"
+                self._ledger.refused_by_queue(dispatch)
             elif dice < self._profile.refused + self._profile.unsent:
                 if self._random.random() < 0.5:
                     self._accept(dispatch)

@@ -93,6 +93,8 @@ class Ledger:
         self.accepted: dict[tuple[str, Instant], int] = {}
         self.accepted_at: dict[tuple[str, Instant], int] = {}
         self.sent: list[tuple[int, Dispatch]] = []
+        #: As `accepted`: what the queue will never take.
+        self.refused: dict[tuple[str, Instant], int] = {}
         self.purged_slots: set[tuple[str, Instant]] = set()
         self.rows: dict[tuple[str, Instant], Run] = {}
         self.gaps: dict[str, list[Run]] = defaultdict(list)
@@ -103,6 +105,8 @@ class Ledger:
         self.starts: list[Start] = []
         #: Who acts now: at most one host.
         self.acting: Callable[[], list[str]] = list
+        #: Calls go wrong so rarely that whoever is well is seen to live.
+        self.judges_health = False
         #: When the table could not be reached, true time.
         self.outages: list[tuple[int, int]] = []
         #: How early a worker may claim.
@@ -144,6 +148,10 @@ class Ledger:
         self.accepted_at.setdefault(key, self.now())
         self.sent.append((self.now(), dispatch))
 
+    def refused_by_queue(self, dispatch: Dispatch) -> None:
+        key = (dispatch.job_key, dispatch.slot)
+        self.refused[key] = max(dispatch.generation, self.refused.get(key, 0))
+
     def purged(self, dispatch: Dispatch) -> None:
         self.purged_slots.add((dispatch.job_key, dispatch.slot))
 
@@ -151,6 +159,9 @@ class Ledger:
         """A run row, or a gap, stands for this slot as this generation planned it."""
         row = self.rows.get((job_key, slot))
         if row is not None and (row.generation >= generation or row.status.is_final):
+            return True
+        # The row that says so is put only where none is; one of an older generation stays.
+        if row is not None and self.refused.get((job_key, slot), 0) >= generation:
             return True
         return any(
             gap.gap is not None and gap.gap.first <= slot <= gap.gap.last

@@ -40,12 +40,17 @@ Plant = Callable[[ExitStack], None]
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """`sentence` says what is wrong; `within` is how many seeds from 0 are enough, as measured."""
+    """`sentence` says what is wrong; `found_by` is the first seed from 0 that notices, as measured."""
 
     name: str
     sentence: str
-    within: int
+    found_by: int
     plant: Plant
+
+    @property
+    def seeds(self) -> range:
+        """Enough to find it; a change of the world may move the first seed a little."""
+        return range(max(self.found_by - 1, 0), self.found_by + 60)
 
 
 @contextmanager

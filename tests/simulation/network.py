@@ -147,7 +147,7 @@ class Network:
 
     def latency_ms(self) -> int:
         dice = self.random.random()
-        if dice < 0.7:
+        if dice < 0.7 or self.profile.is_calm:
             return self.random.randint(1, 30)
         return self.random.randint(30, 500) if dice < 0.95 else self.random.randint(500, 4_000)
 

@@ -118,6 +118,9 @@ class RecordedFleetStore(MemoryFleetStore):
         return super().snapshot()
 
     def beat(self, node: Node) -> BeatAnswer:
+        if self._ledger.silence_ms(node.node_id) >= WELL_SILENT_MS:
+            # Seen as dead a moment ago, and rightly so.
+            self._hosts[node.node_id].troubled_at = self._ledger.now()
         self._ledger.beats[node.node_id] = self._ledger.now()
         return super().beat(node)
 
@@ -137,7 +140,7 @@ class RecordedFleetStore(MemoryFleetStore):
         """For balance a node takes one shard at a time; several at once means that it thinks the owner dead."""
         are_well = all(self._hosts[name].is_well(since_ms=WELL_MS) for name in (owner, taker))
         self._stolen[taker] += are_well and self._ledger.silence_ms(owner) < WELL_SILENT_MS
-        if self._stolen[taker] > 1:
+        if self._stolen[taker] > 1 and self._ledger.judges_health:
             self._ledger.violate("I6", f"{taker} takes shards of {owner}, who is well, as if it were dead")
 
     def checkpoint(self, lease: Lease) -> bool:

@@ -62,6 +62,7 @@ class World:
         self.timing = Timing()
         self.worker_settings = WorkerSettings()
         self.ledger.acting = self._acting
+        self.ledger.judges_health = self.profile.faulty < 0.05 and self.profile.slow < 0.1
         self.ledger.hold_ms = self.worker_settings.lead_ms + self.worker_settings.hold_slack_ms
         ends_at = START + self.profile.duration_ms // 2 if self.profile.silence_ms else None
         self.schedules = Schedules(self.random, ends_at=ends_at)

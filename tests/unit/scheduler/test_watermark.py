@@ -63,6 +63,22 @@ def test_an_entry_fired_while_the_checkpoint_was_on_its_way_stays_fresh_until_it
     assert EntryKey(0, "late#1") in shard.checkpointed(replace(lease, watermark=Instant(watermark + 1)))
 
 
+def test_what_an_earlier_ownership_sent_settles_nothing_else() -> None:
+    """Seed 213: its late answer was counted for another slot, and the entry was deleted with one unsent."""
+    every = Every(interval_ms=SECOND, anchor=NOW, end_at=Instant(NOW + SECOND))
+    entry = Entry(0, "tick#1", "tick", 1, NOW, NOW, schedule=every, fresh=True)
+    before = Shard(Lease(0, "a", 1), TIMING, NOW)
+    before.absorb(entry, NOW)
+    [early] = before.expire(NOW, limit=1_000)
+    after = Shard(Lease(0, "a", 3, watermark=Instant(NOW + 1)), TIMING, NOW)
+    after.absorb(replace(entry, fresh=False), NOW)
+    [last] = after.expire(Instant(NOW + SECOND), limit=1_000)
+    after.settle(early)
+    assert not after.to_delete
+    after.settle(last)
+    assert list(after.to_delete) == ["tick#1"]
+
+
 def test_a_gap_has_a_row_of_its_own_though_its_first_slot_was_fired() -> None:
     """Seed 177: the row of the first slot was there, so the gap was not recorded, and twelve slots left no trace."""
     world = World(is_worked=False)
