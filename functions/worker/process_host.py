@@ -18,13 +18,14 @@ from threading import Event, Thread
 from functions.worker.executor import FINISH_BATCH, Executor
 from functions.worker.handler_threads import HandlerThreads
 from functions.worker.health import loop_of
+from functions.worker.protection import Protection
 from functions.worker.settings import WorkerSettings
 from functions.worker.waiting import wait_until_due
 from shared.domain.instants import MINUTE, SECOND
 from shared.domain.limits import MIN_TIMEOUT_MS
 from shared.observability.logs import logger_for
-from shared.observability.pulse import Pulse
 from shared.observability.metrics import MetricLog, Values
+from shared.observability.pulse import Pulse
 from shared.ports import Clock, DueQueue
 
 _logger = logger_for("worker")
@@ -79,6 +80,11 @@ class LaneHost:
         self._stops = Event()
         self._receivers: list[Thread] = []
         self._others: list[Thread] = []
+
+    @property
+    def is_busy(self) -> bool:
+        """It holds runs."""
+        return len(self._executor.runs) > 0
 
     @property
     def is_stuck(self) -> bool:
@@ -178,8 +184,17 @@ class LaneHost:
 
 
 class ProcessHost:
-    def __init__(self, lanes: Mapping[str, LaneHost], *, clock: Clock, host: HostSettings, metrics: MetricLog) -> None:
+    def __init__(
+        self,
+        lanes: Mapping[str, LaneHost],
+        *,
+        clock: Clock,
+        host: HostSettings,
+        metrics: MetricLog,
+        protection: Protection,
+    ) -> None:
         self._lanes = dict(lanes)
+        self._protection = protection
         self._clock = clock
         self._host = host
         self._metrics = metrics
@@ -199,6 +214,7 @@ class ProcessHost:
         is_stuck = False
         while not self._is_stopped() and not is_stuck:
             is_stuck = any(lane.is_stuck for lane in self._lanes.values())
+            self._protection.look(is_busy=any(lane.is_busy for lane in self._lanes.values()))
             if self._clock.monotonic() >= self._reports_at:
                 self._reports_at += self._host.report_ms / SECOND
                 self._report()

@@ -8,6 +8,7 @@ from importlib import import_module
 from carillon.handlers import registry
 from functions.worker.parts import WorkerParts
 from functions.worker.process_host import HostSettings, LaneHost, ProcessHost
+from functions.worker.protection import Protection
 from functions.worker.settings import WorkerSettings
 from functions.worker.targets import Target, Targets
 from functions.worker.targets.aws_api import AwsApiTarget
@@ -25,6 +26,7 @@ from shared.adapters.dynamodb.access_store import DynamoAccessStore
 from shared.adapters.dynamodb.entry_store import DynamoEntryStore
 from shared.adapters.dynamodb.job_store import DynamoJobStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
+from shared.adapters.ecs import EcsAgent, NoTaskProtection
 from shared.adapters.sqs.dead_letter_queue import SqsDeadLetterQueue
 from shared.adapters.sqs.due_queue import SqsDueQueue
 from shared.adapters.system import SystemClock, SystemRandomness
@@ -53,6 +55,8 @@ from shared.schema import DEFAULT_LANE
 
 #: Modules whose import registers handlers, as a comma list.
 HANDLERS_VARIABLE = "CARILLON_HANDLERS"
+#: ECS sets it in each container.
+_AGENT_VARIABLE = "ECS_AGENT_URI"
 _EXAMPLES = "functions.worker.examples"
 _TABLES = ("jobs", "job_schedules", "job_runs", "access")
 
@@ -69,7 +73,9 @@ def process_host_from(environment: Mapping[str, str]) -> ProcessHost:
         )
         for lane, queue in parts.queues.items()
     }
-    return ProcessHost(lanes, clock=parts.clock, host=host, metrics=parts.metrics)
+    agent_uri = environment.get(_AGENT_VARIABLE)
+    protection = Protection(EcsAgent(agent_uri) if agent_uri else NoTaskProtection(), parts.clock)
+    return ProcessHost(lanes, clock=parts.clock, host=host, metrics=parts.metrics, protection=protection)
 
 
 def parts_from(environment: Mapping[str, str], *, host: str, longest_wait_seconds: int = 0) -> WorkerParts:

@@ -4,8 +4,11 @@ from collections.abc import Mapping
 
 from aws_cdk import Duration
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from infra import permissions
+from infra.acknowledgements import acknowledge
 from infra.components.fargate_process import FargateProcess
 from infra.components.lane import Lane
 from infra.components.network import Network
@@ -40,6 +43,18 @@ class WorkerService(FargateProcess):
             network=network,
             variables=variables,
             environment=environment,
+        )
+        self.role.add_to_policy(
+            iam.PolicyStatement(
+                actions=[*permissions.OWN_TASK],
+                resources=["*"],
+                conditions={"ArnEquals": {"ecs:cluster": cluster.cluster_arn}},
+            )
+        )
+        acknowledge(
+            self.role,
+            "AwsSolutions-IAM5[Resource::*]",
+            "The worker protects its own task, which has no name before it runs; a condition names the cluster",
         )
         if environment.ecs_lanes and not environment.is_emulated:
             queues = [lanes[name].queue for name in environment.ecs_lanes]

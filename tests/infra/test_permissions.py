@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from infra.permissions import OWN_TASK
 from shared.schema import LANES
 from tests.infra.synthesis import Synthesis, actions_of, as_list
 
@@ -33,7 +34,7 @@ def test_no_role_reaches_every_resource_but_where_aws_has_no_other(
 ) -> None:
     for statement in synthesised(environment).statements():
         if any("*" in str(resource) for resource in as_list(statement["Resource"])):
-            assert actions_of(statement) == WITHOUT_RESOURCE
+            assert actions_of(statement) in (WITHOUT_RESOURCE, [*OWN_TASK])
 
 
 def test_no_role_has_a_managed_policy(prod: Synthesis) -> None:
@@ -84,6 +85,22 @@ def test_both_hosts_of_the_worker_may_do_the_same_and_send_to_the_dead_letters_a
         assert {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"} <= actions
         assert all("DeadLetters" in queue for queue in sent_to(prod, role))
         assert len(sent_to(prod, role)) == len(LANES)
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_only_the_worker_on_ecs_protects_tasks_and_only_those_of_its_cluster(
+    synthesised: Callable[[str], Synthesis], environment: str
+) -> None:
+    synthesis = synthesised(environment)
+    found = [each for each in synthesis.statements() if actions_of(each) == [*OWN_TASK]]
+
+    assert found == [
+        each
+        for each in synthesis.statements_of(synthesis.task("worker")["TaskRoleArn"])
+        if actions_of(each) == [*OWN_TASK]
+    ]
+    [statement] = found
+    assert "Cluster" in str(statement["Condition"]["ArnEquals"]["ecs:cluster"])
 
 
 def test_what_settles_undelivered_messages_starts_nothing(prod: Synthesis) -> None:

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from functions.worker.process_host import HostSettings, LaneHost, ProcessHost
+from functions.worker.protection import Protection
 from functions.worker.targets import Call, Outcome, succeeded
+from shared.adapters.ecs import NoTaskProtection
 from shared.adapters.memory import MemoryDueQueue, MemoryRunStore
 from shared.adapters.system import SystemClock
 from shared.domain.instants import Instant
@@ -19,6 +21,7 @@ from shared.domain.message import Dispatch
 from shared.domain.run import Finish, Run, RunStatus
 from shared.observability.metrics import MetricLog
 from shared.ports import Delivery
+from shared.ports.task_protection import TaskProtection
 from tests.unit.worker.workshop import Workshop
 
 PATIENCE = 20
@@ -51,13 +54,18 @@ def put_due(shop: Workshop, job_id: str = "job", **changes: Any) -> Dispatch:
     return shop.dispatch(job, job.from_at)
 
 
+def host_of(shop: Workshop, lane: LaneHost, host: HostSettings, task: TaskProtection | None = None) -> ProcessHost:
+    protection = Protection(NoTaskProtection() if task is None else task, shop.clock)
+    return ProcessHost({"default": lane}, clock=shop.clock, host=host, metrics=METRICS, protection=protection)
+
+
 @contextmanager
-def serving(shop: Workshop, **changes: Any) -> Iterator[Callable[[], int]]:
+def serving(shop: Workshop, *, task: TaskProtection | None = None, **changes: Any) -> Iterator[Callable[[], int]]:
     """A host in a thread; what is yielded stops it, waits, and answers its exit status."""
     host_settings = HostSettings(receivers=2, look_seconds=0.02)
     executor = shop.executor(**changes)
     lane = LaneHost("default", shop.queue, executor, clock=shop.clock, worker=shop.settings, host=host_settings)
-    host = ProcessHost({"default": lane}, clock=shop.clock, host=host_settings, metrics=METRICS)
+    host = host_of(shop, lane, host_settings, task)
     statuses: list[int] = []
     thread = Thread(target=lambda: statuses.append(host.run()), daemon=True)
     thread.start()
@@ -190,7 +198,7 @@ def test_a_host_whose_threads_are_all_stuck_ends_by_itself_with_status_1(shop: W
     host_settings = HostSettings(receivers=1, look_seconds=0.02)
     lane = LaneHost("default", shop.queue, shop.executor(), clock=shop.clock, worker=shop.settings, host=host_settings)
 
-    assert ProcessHost({"default": lane}, clock=shop.clock, host=host_settings, metrics=METRICS).run() == 1
+    assert host_of(shop, lane, host_settings).run() == 1
     release.set()
 
 
@@ -213,3 +221,27 @@ def test_a_step_that_fails_is_tried_again(shop: Workshop) -> None:
 
     assert shop.run_of(dispatch).status is RunStatus.SUCCEEDED
     assert len(shop.queue) == 0
+
+
+class Protected(NoTaskProtection):
+    def __init__(self) -> None:
+        self.was_asked = Event()
+
+    def protect(self, *, minutes: int) -> None:
+        assert minutes > 0
+        self.was_asked.set()
+
+
+def test_the_task_is_protected_while_a_handler_runs(shop: Workshop) -> None:
+    task, may_end = Protected(), Event()
+
+    def answer(_: Call) -> Outcome:
+        may_end.wait(timeout=PATIENCE)
+        return succeeded()
+
+    shop.target.answer = answer
+    put_due(shop)
+    with serving(shop, task=task) as stop:
+        assert task.was_asked.wait(timeout=PATIENCE)
+        may_end.set()
+        assert stop() == 0
