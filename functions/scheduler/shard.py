@@ -21,7 +21,6 @@ from shared.domain.schedules import Gap, fire_at, missed, next_slot, plan_misfir
 from shared.domain.timing import Timing
 from shared.schema import late_lane
 
-
 #: What is in flight: entry, slot, and the gap if it is one.
 _Flight: TypeAlias = tuple[str, Instant, Gap | None]
 
