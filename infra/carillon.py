@@ -20,6 +20,7 @@ from importlib.metadata import version
 
 from aws_cdk import Names
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
@@ -46,6 +47,7 @@ from infra.settings import Environment
 from infra.words import in_pascal_case
 from shared.config import (
     DEPLOYMENT_VARIABLE,
+    EVENT_BUS_VARIABLE,
     UNDELIVERED_VARIABLE,
     dead_letter_variable,
     queue_variable,
@@ -81,6 +83,8 @@ class Carillon(Construct):
             )
             for name in LANES
         }
+        #: Rules on it are the business of whoever listens; without any, an event costs its put and goes nowhere.
+        self.events = events.EventBus(self, "Events")
         self._compose()
         self._watch()
         # A worker reads message version n + 1 before any node may write it.
@@ -128,6 +132,7 @@ class Carillon(Construct):
             **runs,
             **shards,
             **clocks,
+            EVENT_BUS_VARIABLE: self.events.event_bus_name,
             "CARILLON_WORKER_LEASE_SECONDS": str(environment.worker_lease_seconds),
             **targets,
             **self._grant_rules(),
@@ -148,6 +153,9 @@ class Carillon(Construct):
         for role in (self.worker_function.role, self.worker.role):
             self._allow(role, permissions.WORKER_TABLES, queue_actions=permissions.CONSUMER)
             self._allow_dead_letters(role)
+            role.add_to_policy(
+                iam.PolicyStatement(actions=[*permissions.TELLER], resources=[self.events.event_bus_arn])
+            )
         self._settle_undelivered({**queues, **dead_letters, **runs, **clocks, **everyone})
         for grant in environment.grants:
             self.allow_target(grant.arn, *grant.allowed)

@@ -56,3 +56,4 @@ SENDER: Actions = ("sqs:SendMessage",)
 CONSUMER: Actions = ("sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ReceiveMessage")
 #: The agent of ECS asks in the name of the task. No task has a name before it runs, so all of the cluster are meant.
 OWN_TASK: Actions = ("ecs:GetTaskProtection", "ecs:UpdateTaskProtection")
+TELLER: Actions = ("events:PutEvents",)

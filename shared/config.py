@@ -37,6 +37,9 @@ def queue_variable(lane: str) -> str:
     return f"CARILLON_{lane.upper()}_QUEUE_URL"
 
 
+#: The name of the bus for lifecycle events; empty: none are told.
+EVENT_BUS_VARIABLE = "CARILLON_EVENT_BUS"
+
 #: The URL of the queue of messages that the lanes' queues gave up.
 UNDELIVERED_VARIABLE = "CARILLON_UNDELIVERED_QUEUE_URL"
 

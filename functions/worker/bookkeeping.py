@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from functions.worker.announcing import Announcements
 from functions.worker.endings import is_given_up
 from functions.worker.keeping import kept_seconds
 from functions.worker.live_run import LiveRun
@@ -18,6 +19,7 @@ from functions.worker.settings import WorkerSettings
 from shared.domain.completion import completes
 from shared.domain.entry import single_entry
 from shared.domain.errors import StoreError
+from shared.domain.events import job_completed, run_ended
 from shared.domain.instants import Instant
 from shared.domain.job import Job
 from shared.domain.overlap import Holder, keeps_place_between_attempts, places_of
@@ -39,6 +41,7 @@ class Bookkeeper:
     clock: Clock
     settings: WorkerSettings
     lane: str
+    announcements: Announcements
 
     def store(self, ends: Sequence[End]) -> list[RunStatus | None]:
         """What is stored of each; None: fenced. Raises StoreError, and may be called again with the same then."""
@@ -87,6 +90,11 @@ class Bookkeeper:
                 done.append(live)
         self._bury([(live, finish) for live, finish in ends if is_given_up(stored[live])])
         self.messages.acknowledge([live.delivery for live in done])
+        self.announcements.add(
+            run_ended(live.run, finish, status)
+            for live, finish in ends
+            if (status := stored[live]) is not None and not status.is_alive
+        )
 
     def _leave_places(self, ends: Sequence[End], stored: Mapping[LiveRun, RunStatus | None]) -> None:
         """Of those that have one; a fenced run has lost it to its newer claim."""
@@ -108,13 +116,24 @@ class Bookkeeper:
 
     def complete(self, ended: Sequence[tuple[Job | None, Run, RunStatus, Instant]]) -> None:
         """Turn the jobs completed that these ends leave nothing to fire. Raises StoreError."""
-        completions = [
-            Completion(job.job_key, job.generation, Instant(ended_at + job.keep_after_completion_ms))
+        done = [
+            (job, ended_at)
             for job, run, status, ended_at in ended
             if job is not None and completes(job, run, status, reason=run.reason)
         ]
-        if completions:
-            self.job_store.complete(completions)
+        if not done:
+            return
+        answers = self.job_store.complete(
+            [
+                Completion(job.job_key, job.generation, Instant(ended_at + job.keep_after_completion_ms))
+                for job, ended_at in done
+            ]
+        )
+        self.announcements.add(
+            job_completed(job, at=ended_at)
+            for (job, ended_at), is_completed in zip(done, answers, strict=True)
+            if is_completed
+        )
 
     def drop(self, duplicates: Sequence[tuple[Delivery, Run]]) -> None:
         """Whoever finished the run may have died before it left its place and completed the job. Raises StoreError."""

@@ -8,6 +8,7 @@ from math import inf
 from threading import Lock
 
 from functions.worker.admission import admit
+from functions.worker.announcing import Announcements
 from functions.worker.bookkeeping import Bookkeeper
 from functions.worker.claims import Claims
 from functions.worker.endings import finish_after, finish_of_lost, finish_without_start
@@ -68,6 +69,7 @@ class Executor:
         dead_letters: DeadLetterQueue | None = None,
         acknowledge: Acknowledge | None = None,
         ends_until: float | None = None,
+        announcements: Announcements | None = None,
     ) -> None:
         self._run_store = run_store
         self._entry_store = entry_store
@@ -81,7 +83,8 @@ class Executor:
         self._claims = Claims(
             run_store, self._messages, clock=clock, randomness=randomness, settings=settings, worker_id=worker_id
         )
-        self._bookkeeper = Bookkeeper(run_store, job_store, self._messages, dead_letters, clock, settings, lane)
+        told = Announcements(None) if announcements is None else announcements
+        self._bookkeeper = Bookkeeper(run_store, job_store, self._messages, dead_letters, clock, settings, lane, told)
         self._places = Places(job_store, run_store, clock, settings)
         self._finish_limit = FINISH_BATCH
         self.runs = LiveRuns()

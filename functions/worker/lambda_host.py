@@ -55,6 +55,7 @@ class LambdaHost:
             ends_until=ends_until - _FINISH_SECONDS,
         )
         self._drive(executor, deliveries, until=ends_until - _ANSWER_SECONDS)
+        self._parts.announcements.publish_once()
         self._parts.metrics.put(executor.measured(), at=clock.now())
         return {
             "batchItemFailures": [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from functions.worker.announcing import Announcements
 from functions.worker.executor import Executor, new_worker_id
 from functions.worker.messages import Acknowledge
 from functions.worker.settings import WorkerSettings
@@ -29,6 +30,7 @@ class WorkerParts:
     randomness: Randomness
     settings: WorkerSettings
     metrics: MetricLog
+    announcements: Announcements
 
     def lane_of(self, queue_arn: str) -> str:
         """Raises LookupError."""
@@ -55,4 +57,5 @@ class WorkerParts:
             dead_letters=self.dead_letters.get(lane),
             acknowledge=acknowledge,
             ends_until=ends_until,
+            announcements=self.announcements,
         )

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
+from functions.worker.announcing import Announcements
 from functions.worker.executor import FINISH_BATCH, Executor
 from functions.worker.handler_threads import HandlerThreads
 from functions.worker.health import loop_of
@@ -192,7 +193,9 @@ class ProcessHost:
         host: HostSettings,
         metrics: MetricLog,
         protection: Protection,
+        announcements: Announcements,
     ) -> None:
+        self._announcements = announcements
         self._lanes = dict(lanes)
         self._protection = protection
         self._clock = clock
@@ -214,6 +217,7 @@ class ProcessHost:
         is_stuck = False
         while not self._is_stopped() and not is_stuck:
             is_stuck = any(lane.is_stuck for lane in self._lanes.values())
+            self._announcements.publish_once()
             self._protection.look(is_busy=any(lane.is_busy for lane in self._lanes.values()))
             if self._clock.monotonic() >= self._reports_at:
                 self._reports_at += self._host.report_ms / SECOND
@@ -224,6 +228,7 @@ class ProcessHost:
             lane.stop_receiving()
         for lane in self._lanes.values():
             lane.drain(until=until)
+        self._announcements.publish_once()
         self._report()
         _logger.info("worker stopped", extra={"action": "worker.stopped"})
         return int(is_stuck)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from importlib import import_module
 
 from carillon.handlers import registry
+from functions.worker.announcing import Announcements
 from functions.worker.parts import WorkerParts
 from functions.worker.process_host import HostSettings, LaneHost, ProcessHost
 from functions.worker.protection import Protection
@@ -21,16 +22,19 @@ from functions.worker.targets.pausing import Pauses
 from functions.worker.targets.secrets import Secrets
 from functions.worker.targets.signatures import Signatures
 from shared.adapters.aws.api import BotoAwsApi
-from shared.adapters.aws.client import dynamodb_client, sqs_client
+from shared.adapters.aws.calls import Patience
+from shared.adapters.aws.client import dynamodb_client, events_client, sqs_client
 from shared.adapters.dynamodb.access_store import DynamoAccessStore
 from shared.adapters.dynamodb.entry_store import DynamoEntryStore
 from shared.adapters.dynamodb.job_store import DynamoJobStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
 from shared.adapters.ecs import EcsAgent, NoTaskProtection
+from shared.adapters.eventbridge import BridgeEventBus
 from shared.adapters.sqs.dead_letter_queue import SqsDeadLetterQueue
 from shared.adapters.sqs.due_queue import SqsDueQueue
 from shared.adapters.system import SystemClock, SystemRandomness
 from shared.config import (
+    EVENT_BUS_VARIABLE,
     INTERNAL_TARGETS_VARIABLE,
     ConfigurationMissing,
     TableNames,
@@ -50,13 +54,15 @@ from shared.domain.addresses import parse_internal_targets
 from shared.domain.grants import GrantRules, OwnResources
 from shared.observability.metrics import MetricLog
 from shared.observability.pulse import Pulse
-from shared.ports import AccessStore, Clock, JobStore
+from shared.ports import AccessStore, Clock, JobStore, Randomness
 from shared.schema import DEFAULT_LANE
 
 #: Modules whose import registers handlers, as a comma list.
 HANDLERS_VARIABLE = "CARILLON_HANDLERS"
 #: ECS sets it in each container.
 _AGENT_VARIABLE = "ECS_AGENT_URI"
+#: An event is worth two tries: what waits behind it is other work of the host.
+_BRIEF_PATIENCE = Patience(attempts=2, unanswered_attempts=2)
 _EXAMPLES = "functions.worker.examples"
 _TABLES = ("jobs", "job_schedules", "job_runs", "access")
 
@@ -75,7 +81,14 @@ def process_host_from(environment: Mapping[str, str]) -> ProcessHost:
     }
     agent_uri = environment.get(_AGENT_VARIABLE)
     protection = Protection(EcsAgent(agent_uri) if agent_uri else NoTaskProtection(), parts.clock)
-    return ProcessHost(lanes, clock=parts.clock, host=host, metrics=parts.metrics, protection=protection)
+    return ProcessHost(
+        lanes,
+        clock=parts.clock,
+        host=host,
+        metrics=parts.metrics,
+        protection=protection,
+        announcements=parts.announcements,
+    )
 
 
 def parts_from(environment: Mapping[str, str], *, host: str, longest_wait_seconds: int = 0) -> WorkerParts:
@@ -90,6 +103,7 @@ def parts_from(environment: Mapping[str, str], *, host: str, longest_wait_second
     clock, randomness = SystemClock(), SystemRandomness()
     dynamodb, sqs = dynamodb_client(), sqs_client(longest_wait_seconds=longest_wait_seconds)
     job_store = DynamoJobStore(dynamodb, tables, clock, randomness)
+    announcements = _announcements_from(environment, clock, randomness)
     access = DynamoAccessStore(dynamodb, tables, clock, randomness)
     return WorkerParts(
         queues={lane: SqsDueQueue(sqs, url, clock, randomness) for lane, url in urls.items()},
@@ -100,16 +114,31 @@ def parts_from(environment: Mapping[str, str], *, host: str, longest_wait_second
         run_store=DynamoRunStore(dynamodb, tables, clock, randomness),
         entry_store=DynamoEntryStore(dynamodb, tables, clock, randomness),
         job_store=job_store,
-        targets=_targets_from(environment, clock, settings=settings, job_store=job_store, access=access),
+        targets=_targets_from(
+            environment, clock, settings=settings, job_store=job_store, access=access, announcements=announcements
+        ),
         clock=clock,
         randomness=randomness,
         settings=settings,
         metrics=MetricLog(metrics_namespace(environment), {"service": "worker", "host": host}),
+        announcements=announcements,
     )
 
 
+def _announcements_from(environment: Mapping[str, str], clock: Clock, randomness: Randomness) -> Announcements:
+    name = environment.get(EVENT_BUS_VARIABLE, "")
+    bus = BridgeEventBus(events_client(), name, clock, randomness, _BRIEF_PATIENCE) if name else None
+    return Announcements(bus)
+
+
 def _targets_from(
-    environment: Mapping[str, str], clock: Clock, *, settings: WorkerSettings, job_store: JobStore, access: AccessStore
+    environment: Mapping[str, str],
+    clock: Clock,
+    *,
+    settings: WorkerSettings,
+    job_store: JobStore,
+    access: AccessStore,
+    announcements: Announcements,
 ) -> Targets:
     for module in filter(None, environment.get(HANDLERS_VARIABLE, _EXAMPLES).split(",")):
         import_module(module.strip())
@@ -127,7 +156,7 @@ def _targets_from(
         gate=gate,
         secrets=Secrets(api, clock),
         signatures=Signatures(access, clock),
-        pauses=Pauses(job_store, clock, shard_count=shard_count(environment)),
+        pauses=Pauses(job_store, clock, shard_count=shard_count(environment), announce=announcements.add),
     )
     by_type: dict[str, Target] = {
         "http": webhooks,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from shared.domain.entry import entry_id_of, entry_of
 from shared.domain.errors import StoreError
+from shared.domain.events import Event, job_paused
 from shared.domain.job import JobState, paused
 from shared.domain.keys import EntryKey
 from shared.domain.sharding import shard_of
@@ -19,8 +20,20 @@ _ATTEMPTS = 3
 PAUSED_BY = "carillon:410"
 
 
+def _nobody(_: Iterable[Event]) -> None:
+    pass
+
+
 class Pauses:
-    def __init__(self, job_store: JobStore, clock: Clock, *, shard_count: int) -> None:
+    def __init__(
+        self,
+        job_store: JobStore,
+        clock: Clock,
+        *,
+        shard_count: int,
+        announce: Callable[[Iterable[Event]], None] = _nobody,
+    ) -> None:
+        self._announce = announce
         self._job_store = job_store
         self._clock = clock
         self._shard_count = shard_count
@@ -52,6 +65,7 @@ class Pauses:
             )
             if not isinstance(outcome, RevisionConflict):
                 _logger.info("a job was paused", extra={"action": "job.pause", "job_key": job_key, "by": PAUSED_BY})
+                self._announce([job_paused(after, at=now)])
                 return True
             job = outcome.current
         return False

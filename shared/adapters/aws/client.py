@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 DYNAMODB_READ_TIMEOUT_SECONDS = 2.5
 #: What SQS may take beyond the wait that was asked for.
 SQS_READ_TIMEOUT_SECONDS = 5.0
+EVENTS_READ_TIMEOUT_SECONDS = 2.5
 CONNECT_TIMEOUT_SECONDS = 1.0
 
 
@@ -38,6 +39,11 @@ def sqs_client(*, longest_wait_seconds: int = 0, connections: int = 16, endpoint
     """`longest_wait_seconds`: the longest `wait_seconds` of a receive; 0 for a client that only sends."""
     read_timeout_seconds = SQS_READ_TIMEOUT_SECONDS + longest_wait_seconds
     return boto3.client("sqs", endpoint_url=endpoint_url, config=_config(read_timeout_seconds, connections))
+
+
+def events_client(*, endpoint_url: str | None = None) -> Any:
+    """For EventBridge."""
+    return boto3.client("events", endpoint_url=endpoint_url, config=_config(EVENTS_READ_TIMEOUT_SECONDS, 2))
 
 
 def _config(read_timeout_seconds: float, connections: int) -> Config:

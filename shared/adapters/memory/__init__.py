@@ -9,6 +9,7 @@ from shared.adapters.memory.clock import ManualClock, SeededRandomness
 from shared.adapters.memory.dead_letter_queue import MemoryDeadLetterQueue
 from shared.adapters.memory.due_queue import MemoryDueQueue
 from shared.adapters.memory.entry_store import MemoryEntryStore
+from shared.adapters.memory.event_bus import MemoryEventBus
 from shared.adapters.memory.fleet_store import MemoryFleetStore
 from shared.adapters.memory.job_store import MemoryJobStore
 from shared.adapters.memory.run_store import MemoryRunStore
@@ -20,6 +21,7 @@ __all__ = [
     "MemoryDeadLetterQueue",
     "MemoryDueQueue",
     "MemoryEntryStore",
+    "MemoryEventBus",
     "MemoryFleetStore",
     "MemoryJobStore",
     "MemoryRunStore",

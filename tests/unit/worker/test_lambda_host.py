@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from functions.worker.announcing import Announcements
 from functions.worker.lambda_host import LambdaHost
 from functions.worker.parts import WorkerParts
 from functions.worker.targets import Call, Outcome, Targets, failed, succeeded
@@ -45,6 +46,7 @@ def host_over(shop: Workshop, **changes: Any) -> LambdaHost:
         "randomness": SeededRandomness(),
         "settings": shop.settings,
         "metrics": MetricLog("Carillon/test", {"service": "worker", "host": "lambda"}),
+        "announcements": Announcements(None),
     }
     return LambdaHost(WorkerParts(**given | changes))
 

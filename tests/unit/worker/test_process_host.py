@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from functions.worker.announcing import Announcements
 from functions.worker.process_host import HostSettings, LaneHost, ProcessHost
 from functions.worker.protection import Protection
 from functions.worker.targets import Call, Outcome, succeeded
@@ -56,7 +57,14 @@ def put_due(shop: Workshop, job_id: str = "job", **changes: Any) -> Dispatch:
 
 def host_of(shop: Workshop, lane: LaneHost, host: HostSettings, task: TaskProtection | None = None) -> ProcessHost:
     protection = Protection(NoTaskProtection() if task is None else task, shop.clock)
-    return ProcessHost({"default": lane}, clock=shop.clock, host=host, metrics=METRICS, protection=protection)
+    return ProcessHost(
+        {"default": lane},
+        clock=shop.clock,
+        host=host,
+        metrics=METRICS,
+        protection=protection,
+        announcements=Announcements(None),
+    )
 
 
 @contextmanager
