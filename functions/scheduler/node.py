@@ -163,7 +163,7 @@ class Node:
         if lease is None:
             return
         with self._lock:
-            shard.lease = lease
+            shard.taken(lease)
             self.shards[lease.shard] = shard
         _log.info(
             "took", extra={"action": "shard.take", "shard": lease.shard, "epoch": lease.epoch, "from": seen.owner}

@@ -107,6 +107,8 @@ class Shard:
     _fires_since: Instant = _NEVER
     #: The highest watermark ever asked for: whatever became of the answer, it may be what is stored.
     _asked: Instant = Instant(0)
+    #: The table was read since the shard was taken: of a shard loaded before, the last owner has met more since.
+    _is_caught_up: bool = True
 
     def __post_init__(self) -> None:
         self.residency_ms = self.timing.residency_ms
@@ -139,6 +141,11 @@ class Shard:
         oldest = min(self._unsettled.values(), default=now)
         return max(0, now - oldest, now - (self._position - self.timing.lead_ms))
 
+    def taken(self, lease: Lease) -> None:
+        """Owned from now on; no watermark until the table was read once more."""
+        self.lease = lease
+        self._is_caught_up = False
+
     # Reading ---------------------------------------------------------------------------------------------------------
 
     def needs_load(self, now: Instant) -> bool:
@@ -157,6 +164,7 @@ class Shard:
     def end_load(self, gone: list[str], *, started_at: Instant, until: Instant) -> None:
         """A load that began at `started_at` has read everything with next_at <= until."""
         self._forget(gone)
+        self._is_caught_up = True
         self._fires_since = min(self._fires_since, started_at)
         self.loaded_at = started_at
         self._cover(until)
@@ -166,6 +174,7 @@ class Shard:
     def end_sweep(self, gone: list[str], *, started_at: Instant, since: Instant, until: Instant) -> None:
         """A sweep that began at `started_at` has read everything with since <= next_at <= until."""
         self._forget(gone)
+        self._is_caught_up = True
         self.swept_at = started_at
         if since <= self._covered_until:
             self._cover(until)
@@ -368,9 +377,10 @@ class Shard:
     def safe_watermark(self) -> Instant | None:
         """Just before the oldest unsettled fire_at, as far as the wheel was drained and the table was read.
 
-        None when nothing settled since the last checkpoint, or the shard was never loaded.
+        None when nothing settled since the last checkpoint, or the table was not read since the shard was taken: an
+        entry that only the last owner had met may lose its `fresh` by a late call of his, and W would speak for it.
         """
-        if self.loaded_at is None or not self._has_settled:
+        if self.loaded_at is None or not self._is_caught_up or not self._has_settled:
             return None
         oldest = min(self._unsettled.values(), default=None)
         reached = min(self._position, self._covered_until)

@@ -3,6 +3,8 @@
 `python -P -m tests.simulation --trace SEED` runs one and prints what happened.
 """
 
+# ruff: noqa: T201 (a command)
+
 from __future__ import annotations
 
 import os

@@ -53,10 +53,10 @@ class ApiCall:
         self._clock = HostClock(host)
         host.ends_at = world.engine.now + API_TIMEOUT_MS
         backend = Backend(
-            jobs=Remote(world.network, host, "jobs", world.jobs),  # type: ignore[arg-type]
-            runs=Remote(world.network, host, "runs", world.runs),  # type: ignore[arg-type]
+            jobs=Remote(world.network, host, "jobs", world.jobs),
+            runs=Remote(world.network, host, "runs", world.runs),
             entries=RemoteEntries(world.network, host, "entries", world.entries),
-            fleet=Remote(world.network, host, "fleet", world.fleet),  # type: ignore[arg-type]
+            fleet=Remote(world.network, host, "fleet", world.fleet),
             access=MemoryAccessStore(world.tables),
             clock=self._clock,
             randomness=SeededRandomness(host.name),
@@ -160,10 +160,11 @@ class Schedules:
             if random.random() < 0.4:
                 schedule["anchor"] = to_rfc3339(Instant(now + random.randint(-10, 20) * SECOND))
             return schedule
-        expression = random.choice(["*/2 * * * * *", "58,59 * * * * *", "0 * * * * *", "*/10 * * * * *", "0-3 * * * * *"])
+        expression = random.choice(
+            ["*/2 * * * * *", "58,59 * * * * *", "0 * * * * *", "*/10 * * * * *", "0-3 * * * * *"]
+        )
         return {"cron": expression, "seconds": True}
 
 
 def key_of(job_id: str) -> str:
     return job_key(OWNER, job_id)
-

@@ -44,16 +44,16 @@ class Engine:
         self.random = random
         self.current: Task | None = None
         self._main = getcurrent()
-        self._queue: list[tuple[int, float, int, Task | Callable[[], None], int]] = []
+        self._queue: list[tuple[int, float, int, Task | Callable[[], object], int]] = []
         self._pushed = 0
 
     # For the world ---------------------------------------------------------------------------------------------------
 
-    def at(self, moment: int, call: Callable[[], None]) -> None:
+    def at(self, moment: int, call: Callable[[], object]) -> None:
         """Call it then, from no host."""
         self._push(moment, call, 0)
 
-    def after(self, duration_ms: float, call: Callable[[], None]) -> None:
+    def after(self, duration_ms: float, call: Callable[[], object]) -> None:
         self._push(self.now + int(duration_ms), call, 0)
 
     def spawn(self, host: Host, name: str, run: Callable[[], object], *, in_ms: int = 0) -> Task:
@@ -125,7 +125,7 @@ class Engine:
         self._push(moment, task, task.turn)
         self._main.switch()
 
-    def _push(self, moment: int, what: Task | Callable[[], None], turn: int) -> None:
+    def _push(self, moment: int, what: Task | Callable[[], object], turn: int) -> None:
         self._pushed += 1
         heapq.heappush(self._queue, (moment, self.random.random(), self._pushed, what, turn))
 

@@ -68,9 +68,7 @@ class Host:
 
     def is_well(self, *, since_ms: int) -> bool:
         """It could do its work for so long, as far as it depends on itself."""
-        return (
-            self.is_alive and not self.is_paused and not self.cut and self.engine.now - self.troubled_at >= since_ms
-        )
+        return self.is_alive and not self.is_paused and not self.cut and self.engine.now - self.troubled_at >= since_ms
 
 
 @dataclass(slots=True)

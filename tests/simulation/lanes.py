@@ -68,7 +68,9 @@ class SimulatedLane(MemoryDueQueue):
         for delivery in deliveries:
             if not self.is_healed and self._random.random() < self._profile.duplicated / 4:
                 # Handed to another worker as well, a moment later.
-                self._messages[delivery.message_id].visible_at = Instant(self._true.now() + self._random.randint(0, 500))
+                self._messages[delivery.message_id].visible_at = Instant(
+                    self._true.now() + self._random.randint(0, 500)
+                )
                 self._tell()
         return deliveries
 

@@ -163,10 +163,7 @@ class Ledger:
         # The row that says so is put only where none is; one of an older generation stays.
         if row is not None and self.refused.get((job_key, slot), 0) >= generation:
             return True
-        return any(
-            gap.gap is not None and gap.gap.first <= slot <= gap.gap.last
-            for gap in self.gaps[job_key]
-        )
+        return any(gap.gap is not None and gap.gap.first <= slot <= gap.gap.last for gap in self.gaps[job_key])
 
     def is_settled(self, job_key: str, slot: Instant, generation: int) -> bool:
         """It is in the queue, or recorded."""
@@ -201,7 +198,9 @@ class Ledger:
 
     def _check_token(self, run: Run) -> None:
         if run.claimed_at is not None and run.fire_at - run.claimed_at > self.hold_ms:
-            self.violate("early", f"{run.worker_id} claims {run.key} {run.fire_at - run.claimed_at} ms early, and holds it")
+            self.violate(
+                "early", f"{run.worker_id} claims {run.key} {run.fire_at - run.claimed_at} ms early, and holds it"
+            )
         if run.token <= self._highest.get(run.key, 0):
             self.violate("I7", f"{run.key} is claimed with token {run.token} after {self._highest[run.key]}")
         self._highest[run.key] = max(run.token, self._highest.get(run.key, 0))

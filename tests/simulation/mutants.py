@@ -3,6 +3,8 @@
 `find(name, seeds)` is the first seed that does. A bug that is never found is a fault that the world does not know.
 """
 
+# ruff: noqa: T201 (main tells)
+
 from __future__ import annotations
 
 import sys
@@ -18,16 +20,17 @@ from functions.scheduler.membership import Observer
 from functions.scheduler.node import Node
 from functions.scheduler.shard import Due, Shard
 from functions.worker import claims, executor
+from functions.worker.admission import admit
 from functions.worker.executor import Executor
 from functions.worker.live_run import LiveRun
 from functions.worker.settings import WorkerSettings
 from shared.adapters.memory import MemoryEntryStore, MemoryFleetStore, MemoryJobStore, MemoryRunStore
-from shared.domain.entry import Entry, entry_of
+from shared.domain.entry import Entry, entry_of, first_unsettled
 from shared.domain.fleet import Lease
 from shared.domain.instants import MINUTE, SECOND, Instant
-from shared.domain.job import Cancellation, CancelOutcome, JobState
+from shared.domain.job import Cancellation, CancelOutcome, JobState, cancelled
 from shared.domain.keys import EntryKey, run_id_of
-from shared.domain.run import Duplicate, HideUntil, Mine, TakeOver
+from shared.domain.run import Duplicate, HideUntil, Mine, TakeOver, decide_claim
 from shared.domain.schedules import fire_at, slots
 from shared.domain.timing import CLOCK_BOUND_MS, Timing
 from shared.ports import Delivery, JobWrite
@@ -67,7 +70,7 @@ def find(mutant: Mutant, seeds: Iterable[int]) -> Result | None:
 
 
 def _patch(target: Any, name: str, value: Any) -> Plant:
-    return lambda stack: stack.enter_context(patch.object(target, name, value)) and None  # type: ignore[func-returns-value]
+    return lambda stack: stack.enter_context(patch.object(target, name, value)) and None
 
 
 # Scheduler -----------------------------------------------------------------------------------------------------------
@@ -84,7 +87,7 @@ def _checkpoint_after_clearing(self: Node) -> None:
             EntryKey(shard.number, entry_id)
             for entry_id in list(shard._fresh)
             if (resident := shard._residents[entry_id]).slot is None
-            or resident.slot != shard_module.first_unsettled(resident.entry, shard.lease.watermark)
+            or resident.slot != first_unsettled(resident.entry, shard.lease.watermark)
         ]
         if fired:
             self.ports.entries.clear_fresh(fired)
@@ -195,7 +198,7 @@ def _cancelled_with_answer(job: Any, **given: Any) -> Any:
     return replace(after, cancellation=Cancellation(CancelOutcome.ALREADY_ENDED)) if is_over else after
 
 
-_CANCELLED = editor.cancelled
+_CANCELLED = cancelled
 
 # Worker --------------------------------------------------------------------------------------------------------------
 
@@ -209,7 +212,7 @@ def _deciding(change: Callable[..., Any]) -> Plant:
     return _patch(claims, "decide_claim", decide)
 
 
-_DECIDE = claims.decide_claim
+_DECIDE = decide_claim
 
 
 def _over_succeeded(existing: Any, decide: Callable[[], Any], *, generation: int, **_: Any) -> Any:
@@ -260,32 +263,98 @@ def _never_too_early(delivery: Delivery, settings: Any, *, now: Instant, left_ms
     return None if hidden is not None and hidden.reason == "early" else hidden
 
 
-_ADMIT = executor.admit
+_ADMIT = admit
 
 MUTANTS = (
     Mutant("short_sweep", "a sweep looks back only 15 s", 100, _short_sweep),
-    Mutant("fresh_too_soon", "`fresh` is cleared before the checkpoint", 100, _patch(Node, "checkpoint_once", _checkpoint_after_clearing)),
-    Mutant("moved_unaccepted", "`next_at` is moved over a slot of the same answer that was not accepted", 100, _patch(Shard, "_place", _place_without_waiting)),
+    Mutant(
+        "fresh_too_soon",
+        "`fresh` is cleared before the checkpoint",
+        100,
+        _patch(Node, "checkpoint_once", _checkpoint_after_clearing),
+    ),
+    Mutant(
+        "moved_unaccepted",
+        "`next_at` is moved over a slot of the same answer that was not accepted",
+        100,
+        _patch(Shard, "_place", _place_without_waiting),
+    ),
     Mutant("move_creates", "a move without attribute_exists", 100, _move_that_creates),
     Mutant("no_tombstone", "no tombstone on pause", 100, _patch(editor, "entry_of", _entry_unless_tombstone)),
-    Mutant("row_deleted", "the run row is deleted when superseded", 100, _patch(MemoryRunStore, "finish", _rows_deleted)),
-    Mutant("over_succeeded", "an older generation is taken over although it SUCCEEDED", 100, _deciding(_over_succeeded)),
+    Mutant(
+        "row_deleted", "the run row is deleted when superseded", 100, _patch(MemoryRunStore, "finish", _rows_deleted)
+    ),
+    Mutant(
+        "over_succeeded", "an older generation is taken over although it SUCCEEDED", 100, _deciding(_over_succeeded)
+    ),
     Mutant("dropped_alive", "a duplicate message is deleted while the run is alive", 100, _deciding(_drop_while_alive)),
-    Mutant("lost_answer_attempt", "a lost claim answer counts as an attempt", 100, _deciding(_lost_answer_is_an_attempt)),
-    Mutant("epoch_unchecked", "the epoch is not checked at the checkpoint", 100, _patch(MemoryFleetStore, "checkpoint", _checkpoint_of_anyone)),
-    Mutant("watermark_ahead", "the watermark is ahead of sends in flight", 100, _patch(Shard, "safe_watermark", _watermark_ahead)),
+    Mutant(
+        "lost_answer_attempt", "a lost claim answer counts as an attempt", 100, _deciding(_lost_answer_is_an_attempt)
+    ),
+    Mutant(
+        "epoch_unchecked",
+        "the epoch is not checked at the checkpoint",
+        100,
+        _patch(MemoryFleetStore, "checkpoint", _checkpoint_of_anyone),
+    ),
+    Mutant(
+        "watermark_ahead",
+        "the watermark is ahead of sends in flight",
+        100,
+        _patch(Shard, "safe_watermark", _watermark_ahead),
+    ),
     Mutant("read_before_claim", "the job is read before the claim", 100, _read_before_claim),
-    Mutant("silence_counted", "silence counts during a table outage", 100, _patch(Observer, "observe", _observe_all_silence)),
-    Mutant("row_expires", "a run row expires before its message", 100, _patch(world_module, "WorkerSettings", lambda: WorkerSettings(run_retention_ms=MINUTE))),
-    Mutant("from_w", "enumeration starts at W instead of W - window", 100, _patch(shard_module, "first_unsettled", _first_unsettled_from_w)),
+    Mutant(
+        "silence_counted",
+        "silence counts during a table outage",
+        100,
+        _patch(Observer, "observe", _observe_all_silence),
+    ),
+    Mutant(
+        "row_expires",
+        "a run row expires before its message",
+        100,
+        _patch(world_module, "WorkerSettings", lambda: WorkerSettings(run_retention_ms=MINUTE)),
+    ),
+    Mutant(
+        "from_w",
+        "enumeration starts at W instead of W - window",
+        100,
+        _patch(shard_module, "first_unsettled", _first_unsettled_from_w),
+    ),
     Mutant("held_early", "a message too early is held without limit", 100, _patch(executor, "admit", _never_too_early)),
     # Found by the simulation in the real code, and put back.
-    Mutant("watermark_lowered", "after a lost answer a lower watermark is asked for, and believed", 100, _patch(Shard, "ask", _watermark_forgetting)),
-    Mutant("fresh_in_flight", "`fresh` is cleared over a slot sent during the checkpoint", 100, _patch(Shard, "checkpointed", _checkpointed_over_flights)),
-    Mutant("gap_row", "a gap is recorded under the run_id of its first slot", 100, _patch(Due, "run_id", property(_run_id_of_first))),
-    Mutant("clock_bound_once", "a run is taken over one clock bound after its lease, not two", 100, _patch(world_module, "WorkerSettings", lambda: WorkerSettings(clock_bound_ms=CLOCK_BOUND_MS))),
-    Mutant("completed_unnamed", "a DELETE of a completed job names no run", 100, _patch(editor, "cancelled", _cancelled_with_answer)),
-)  # fmt: skip
+    Mutant(
+        "watermark_lowered",
+        "after a lost answer a lower watermark is asked for, and believed",
+        100,
+        _patch(Shard, "ask", _watermark_forgetting),
+    ),
+    Mutant(
+        "fresh_in_flight",
+        "`fresh` is cleared over a slot sent during the checkpoint",
+        100,
+        _patch(Shard, "checkpointed", _checkpointed_over_flights),
+    ),
+    Mutant(
+        "gap_row",
+        "a gap is recorded under the run_id of its first slot",
+        100,
+        _patch(Due, "run_id", property(_run_id_of_first)),
+    ),
+    Mutant(
+        "clock_bound_once",
+        "a run is taken over one clock bound after its lease, not two",
+        100,
+        _patch(world_module, "WorkerSettings", lambda: WorkerSettings(clock_bound_ms=CLOCK_BOUND_MS)),
+    ),
+    Mutant(
+        "completed_unnamed",
+        "a DELETE of a completed job names no run",
+        100,
+        _patch(editor, "cancelled", _cancelled_with_answer),
+    ),
+)
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -5,13 +5,14 @@ A call that takes effect does so in one step; before and after it anything may h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from random import Random
 from typing import Any, TypeVar
 
 from shared.domain.entry import Entry
 from shared.domain.errors import OutcomeUnknown, StoreContended, StoreError, StoreThrottled
 from shared.domain.instants import SECOND, Instant
+from shared.domain.keys import EntryKey
 from shared.domain.message import Dispatch
 from shared.ports import Delivery, SendReport
 from tests.simulation.engine import Engine, Killed, Task
@@ -22,7 +23,9 @@ from tests.simulation.profile import Profile
 R = TypeVar("R")
 
 #: Batches of which a part may take effect: their first argument can be cut.
-CUTTABLE = frozenset({"runs.insert", "runs.finish", "runs.heartbeat", "runs.record", "entries.delete", "entries.clear_fresh"})  # fmt: skip
+CUTTABLE = frozenset({
+    "runs.insert", "runs.finish", "runs.heartbeat", "runs.record", "entries.delete", "entries.clear_fresh",
+})  # fmt: skip
 #: Only these know a transaction that another holds up.
 CONTENDED = frozenset({"jobs.write", "jobs.complete", "entries.move", "entries.delete"})
 MOST_IN_A_ROW = 3
@@ -161,7 +164,7 @@ class Network:
 class Remote:
     """A store as a host sees it: any port whose calls are functions."""
 
-    def __init__(self, network: Network, host: Host, name: str, store: object) -> None:
+    def __init__(self, network: Network, host: Host, name: str, store: Any) -> None:
         self._network = network
         self._host = host
         self._name = name
@@ -184,7 +187,7 @@ class RemoteEntries(Remote):
     """Pages are read when they are asked for; nothing is called for nothing."""
 
     def due(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
-        pages = self._store.due(shard, since=since, until=until)  # type: ignore[attr-defined]
+        pages = self._store.due(shard, since=since, until=until)
 
         def read(_shard: int, _since: int, _until: int) -> list[Entry] | None:
             return next(pages, None)
@@ -195,16 +198,16 @@ class RemoteEntries(Remote):
                 return
             yield page
 
-    def delete(self, keys: Sequence[Any]) -> None:
+    def delete(self, keys: Collection[EntryKey]) -> None:
         if keys:
-            self._network.call(self._host, "db", "entries.delete", (keys,), self._store.delete)  # type: ignore[attr-defined]
+            self._network.call(self._host, "db", "entries.delete", (keys,), self._store.delete)
 
 
 class RemoteJobs(Remote):
-    def get_many(self, job_keys: Sequence[str]) -> Any:
+    def get_many(self, job_keys: Collection[str]) -> Any:
         # Sorted, or the order of a set of texts would differ from process to process.
         keys = sorted(job_keys)
-        return self._network.call(self._host, "db", "jobs.get_many", (keys,), self._store.get_many)  # type: ignore[attr-defined]
+        return self._network.call(self._host, "db", "jobs.get_many", (keys,), self._store.get_many)
 
 
 class RemoteLane:

@@ -9,9 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from functions.scheduler.audit_rules import AuditRules
+from functions.scheduler.health import HOT
 from functions.scheduler.node import Node
 from functions.scheduler.outbox import BATCH
-from functions.scheduler.runner import DRAIN_SECONDS, HOT, Runner, Step
+from functions.scheduler.runner import DRAIN_SECONDS, Runner, Step
 from functions.scheduler.settings import Ports, R, Settings, T, in_order
 from shared.adapters.memory import SeededRandomness
 from shared.domain.errors import StoreError
@@ -37,10 +38,10 @@ class NodeProcess:
         self._engine = world.engine
         clock = HostClock(host)
         ports = Ports(
-            fleet=Remote(world.network, host, "fleet", world.fleet),  # type: ignore[arg-type]
+            fleet=Remote(world.network, host, "fleet", world.fleet),
             entries=RemoteEntries(world.network, host, "entries", world.entries),
-            jobs=Remote(world.network, host, "jobs", world.jobs),  # type: ignore[arg-type]
-            runs=Remote(world.network, host, "runs", world.runs),  # type: ignore[arg-type]
+            jobs=Remote(world.network, host, "jobs", world.jobs),
+            runs=Remote(world.network, host, "runs", world.runs),
             queues={name: RemoteLane(world.network, host, lane) for name, lane in world.lanes.items()},
             clock=clock,
             randomness=SeededRandomness(host.name),

@@ -25,7 +25,7 @@ def simulate(seed: int, *, is_traced: bool = False, change: Callable[[World], No
         world = World(seed, is_traced=is_traced)
         change(world)
         Script(world).run()
-        for process in [*world.live_nodes, *world.live_workers]:
+        for process in world.processes:
             process.host.is_alive = False
             world.engine.end(process.host)
     trace = world.trace or []
@@ -123,7 +123,9 @@ class Script:
         for shard in range(SHARDS):
             lease = self.world.tables.leases.get(shard)
             if lease is None or shard not in owners.get(lease.owner or "", ()):
-                self.world.ledger.violate("I6", f"shard {shard} is not served {FAIL_OVER_MS} ms after a failure: {lease}")
+                self.world.ledger.violate(
+                    "I6", f"shard {shard} is not served {FAIL_OVER_MS} ms after a failure: {lease}"
+                )
 
     def _pause(self) -> None:
         victim = self._victim()
@@ -243,7 +245,9 @@ class Script:
         tables, before = self.world.tables, self.engine.now - 5 * MINUTE
         for key in [key for key, job in tables.jobs.items() if job.expires_at is not None and job.expires_at < before]:
             del tables.jobs[key]
-        for run_key in [key for key, run in tables.runs.items() if run.expires_at is not None and run.expires_at < before]:
+        for run_key in [
+            key for key, run in tables.runs.items() if run.expires_at is not None and run.expires_at < before
+        ]:
             tables.runs.pop(run_key)
             tables.runs_of_job[run_key.job_key].discard(run_key)
 

@@ -62,7 +62,9 @@ def _lost(world: World, owed_until: int) -> Iterator[Violation]:
 def _unfinished(world: World, owed_until: int) -> Iterator[Violation]:
     for (job_key, slot), run in world.ledger.rows.items():
         if run.status.is_alive and run.fire_at <= owed_until - 10 * SECOND:
-            yield Violation("I1", world.engine.now, f"{job_key} slot {slot} is {run.status} for ever, token {run.token}")
+            yield Violation(
+                "I1", world.engine.now, f"{job_key} slot {slot} is {run.status} for ever, token {run.token}"
+            )
     for job_key, slot in world.ledger.accepted:
         is_purged = (job_key, slot) in world.ledger.purged_slots
         if (job_key, slot) not in world.ledger.rows and not is_purged and slot <= owed_until - 10 * SECOND:

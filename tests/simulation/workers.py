@@ -65,8 +65,8 @@ class WorkerProcess:
             queue = RemoteLane(world.network, host, lane)
             executor = Executor(
                 queue=queue,
-                run_store=Remote(world.network, host, "runs", world.runs),  # type: ignore[arg-type]
-                job_store=RemoteJobs(world.network, host, "jobs", world.jobs),  # type: ignore[arg-type]
+                run_store=Remote(world.network, host, "runs", world.runs),
+                job_store=RemoteJobs(world.network, host, "jobs", world.jobs),
                 targets=Targets({"handler": SimulatedTarget(world, host, clock)}),
                 clock=clock,
                 randomness=SeededRandomness(f"{host.name}/{name}"),
@@ -74,7 +74,7 @@ class WorkerProcess:
                 worker_id=host.name,
             )
             self.executors[name] = executor
-            _LaneTasks(world, host, clock, queue, executor, name)
+            _LaneTasks(world, host, queue=queue, executor=executor, name=name)
 
     @property
     def is_idle(self) -> bool:
@@ -83,13 +83,11 @@ class WorkerProcess:
 
 
 class _LaneTasks:
-    def __init__(
-        self, world: World, host: Host, clock: HostClock, queue: RemoteLane, executor: Executor, name: str
-    ) -> None:
+    def __init__(self, world: World, host: Host, *, queue: RemoteLane, executor: Executor, name: str) -> None:
         self._world = world
         self._engine = world.engine
         self._host = host
-        self._clock = clock
+        self._clock = HostClock(host)
         self._queue = queue
         self._executor = executor
         self._settings: WorkerSettings = world.worker_settings
@@ -173,4 +171,3 @@ class _LaneTasks:
     def _wake_all(self) -> None:
         for task in (self._time, self._ends, self._alive):
             self._engine.wake(task)
-

@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 from functions.worker.settings import WorkerSettings
+from shared.adapters.memory import MemoryRunStore
 from shared.domain.instants import SECOND, Instant, to_rfc3339
 from shared.domain.timing import Timing
 from shared.schema import LANES
@@ -24,7 +25,6 @@ from tests.simulation.nodes import NodeProcess
 from tests.simulation.profile import Profile, profile_of
 from tests.simulation.stores import RecordedEntryStore, RecordedFleetStore, RecordedJobStore, RecordedTables
 from tests.simulation.workers import WorkerProcess
-from shared.adapters.memory import MemoryRunStore
 
 #: 2026-11-27T00:00:00Z, and a bit, so that minutes do not begin with the world.
 START = 1_795_737_600_000 + 31_417
@@ -77,7 +77,9 @@ class World:
         if self.trace is not None:
             shown = ", ".join(_short(each) for each in args)
             moment = to_rfc3339(Instant(self.engine.now))[11:23]
-            self.trace.append(f"{moment}  {who:<10} {what}({shown})" + ("" if answer is None else f" -> {_short(answer)}"))
+            self.trace.append(
+                f"{moment}  {who:<10} {what}({shown})" + ("" if answer is None else f" -> {_short(answer)}")
+            )
 
     def _acting(self) -> list[str]:
         return [] if self.engine.current is None else [self.engine.current.host.name]
@@ -115,6 +117,11 @@ class World:
         return host
 
     @property
+    def processes(self) -> list[NodeProcess | WorkerProcess]:
+        """All that live."""
+        return [*self.live_nodes, *self.live_workers]
+
+    @property
     def live_nodes(self) -> list[NodeProcess]:
         return [each for each in self.nodes if each.host.is_alive]
 
@@ -129,7 +136,7 @@ class World:
         self.network.out.clear()
         self.ledger.outages = [(start, min(end, self.engine.now)) for start, end in self.ledger.outages]
         self.tables.is_firing = True
-        for process in [*self.live_nodes, *self.live_workers]:
+        for process in self.processes:
             process.host.cut.clear()
             process.host.strike = None
             process.host.resume()
@@ -140,7 +147,7 @@ class World:
         self.network.heal()
         for lane in self.lanes.values():
             lane.heal()
-        for process in [*self.live_nodes, *self.live_workers]:
+        for process in self.processes:
             process.host.offset_ms = 0
         while len(self.live_nodes) < 2:
             self.start_node()
@@ -149,7 +156,7 @@ class World:
 
     def wake_all(self) -> None:
         """After a warp: whoever waits looks at the clock."""
-        for process in [*self.live_nodes, *self.live_workers]:
+        for process in self.processes:
             for task in process.host.tasks:
                 self.engine.wake(task)
 
@@ -165,7 +172,9 @@ def silent_logs() -> Iterator[None]:
         logging.disable(before)
 
 
-_NOISE = re.compile(r"(\w+)=(None|''|\(\)|0|1|False|'default'|Misfire\([^)]*\)|<RunKind.SCHEDULED: 'scheduled'>)(, |(?=\)))")
+_NOISE = re.compile(
+    r"(\w+)=(None|''|\(\)|0|1|False|'default'|Misfire\([^)]*\)|<RunKind.SCHEDULED: 'scheduled'>)(, |(?=\)))"
+)
 _ENUM = re.compile(r"<\w+\.(\w+): '\w+'>")
 _BODY = re.compile(r"body='[^']*', ")
 

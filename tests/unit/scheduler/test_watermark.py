@@ -63,6 +63,17 @@ def test_an_entry_fired_while_the_checkpoint_was_on_its_way_stays_fresh_until_it
     assert EntryKey(0, "late#1") in shard.checkpointed(replace(lease, watermark=Instant(watermark + 1)))
 
 
+def test_no_watermark_before_the_table_was_read_since_the_take() -> None:
+    """What only the last owner met may be marked not fresh by a late call of his; then W alone would speak for it."""
+    until = Instant(NOW + 10 * SECOND)
+    shard = shard_that_fired(fresh_entry("tick", NOW, SECOND), until)
+    assert shard.safe_watermark() is not None
+    shard.taken(Lease(0, "a", 2))
+    assert shard.safe_watermark() is None
+    shard.end_sweep(shard.begin_read(), started_at=until, since=NOW, until=Instant(until + SECOND))
+    assert shard.safe_watermark() is not None
+
+
 def test_what_an_earlier_ownership_sent_settles_nothing_else() -> None:
     """Seed 213: its late answer was counted for another slot, and the entry was deleted with one unsent."""
     every = Every(interval_ms=SECOND, anchor=NOW, end_at=Instant(NOW + SECOND))
