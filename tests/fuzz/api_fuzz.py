@@ -12,7 +12,7 @@ import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
@@ -35,29 +35,38 @@ CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
 OWNER = "fuzz"
 #: It ends what the others work on, so it is left out.
 FINAL = "eraseOwner"
+#: It leads to the key that is called with, which is then revoked: tried by itself.
+KEY_LIST = "listKeys"
 #: DELETE cancels: the cancelled job is shown for a day, so that a repeated DELETE finds its answer.
 NOT_MEANT = "use_after_free"
 #: Members of a job whose values hardly ever are wrong.
 PLAIN = frozenset({"job_id", "name", "group", "tags", "state", "schedule", "target", "payload"})
 
 
+#: Makes a key of the owner: one that was called with may have been revoked.
+Mint = Callable[[], str]
+
+
 @contextmanager
-def stack() -> Iterator[tuple[str, str]]:
-    """URL and key of the local stack; firing is on again afterwards, whatever was tried."""
+def stack() -> Iterator[tuple[str, Mint]]:
+    """The local stack's API; firing is on again afterwards, whatever was tried."""
     with borrowed(Workspace(ROOT / ".local" / "acceptance")) as running:
-        key = issue_key(running.endpoint, running.outputs["AccessTable"], owner_id=OWNER)
+
+        def mint() -> str:
+            return issue_key(running.endpoint, running.outputs["AccessTable"], owner_id=OWNER)
+
         try:
-            yield running.api_url, key
+            yield running.api_url, mint
         finally:
-            with Client(running.api_url, key, transport=httpx.HTTPTransport()) as client:
+            with Client(running.api_url, mint(), transport=httpx.HTTPTransport()) as client:
                 client.set_firing(on=True)
 
 
 @contextmanager
-def memory() -> Iterator[tuple[str, str]]:
+def memory() -> Iterator[tuple[str, Mint]]:
     world = World()
     with served(world) as url:
-        yield url, world.mint(OWNER)
+        yield url, lambda: world.mint(OWNER)
 
 
 def document_of(url: str) -> dict[str, Any]:
@@ -124,16 +133,16 @@ def run(url: str, key: str, document: dict[str, Any], *options: str) -> dict[str
     return found
 
 
-def fuzz(url: str, key: str, *, cases: int, seed: int, chain_seconds: int) -> int:
+def fuzz(url: str, mint: Mint, *, cases: int, seed: int, chain_seconds: int) -> int:
     document = document_of(url)
     each = max(2, -(-cases // sum(len(operations) for operations in document["paths"].values())))
-    alone = ("--phases", "examples,coverage,fuzzing", "--mode", "all", "--max-examples", str(each))
-    # The list of keys leads to the key that is called with, and its end would be that of the chain.
-    chained = ("--phases", "stateful", "--mode", "positive", "--max-time", str(chain_seconds))
-    chained = (*chained, "--exclude-operation-id", "listKeys")
+    alone = ["--phases", "examples,coverage,fuzzing", "--mode", "all", "--max-examples", str(each)]
+    chained = ["--phases", "stateful", "--mode", "positive", "--max-time", str(chain_seconds)]
+    others = ["--exclude-operation-id", KEY_LIST]
     reports = [
-        run(url, key, document, *alone, "--seed", str(seed)),
-        run(url, key, agreeable(document), *chained, "--seed", str(seed)),
+        run(url, mint(), document, *alone, *others, "--seed", str(seed)),
+        run(url, mint(), document, *alone, "--include-operation-id", KEY_LIST, "--seed", str(seed)),
+        run(url, mint(), agreeable(document), *chained, *others, "--seed", str(seed)),
     ]
     made = sum(report.get("test_cases", {}).get("generated", 0) for report in reports)
     sys.stdout.write(f"{made} cases\n")
@@ -150,8 +159,8 @@ def main() -> int:
     parser.add_argument("--chain-seconds", type=int, default=60, help="how long chains of requests are tried")
     parser.add_argument("--memory", action="store_true", help="over memory, not over the local stack")
     options = parser.parse_args()
-    with memory() if options.memory else stack() as (url, key):
-        return fuzz(url, key, cases=options.cases, seed=options.seed, chain_seconds=options.chain_seconds)
+    with memory() if options.memory else stack() as (url, mint):
+        return fuzz(url, mint, cases=options.cases, seed=options.seed, chain_seconds=options.chain_seconds)
 
 
 if __name__ == "__main__":
