@@ -111,8 +111,8 @@ def recreated(job: Job, over: Job) -> Job:
 
 
 def cancelled(job: Job, *, now: Instant, by: str) -> Job:
-    """The job after a DELETE. A completed job becomes cancelled too: that frees its id. What to answer is not known yet:
-    an earlier slot of a completed job may be about to start.
+    """The job after a DELETE. A completed job becomes cancelled too: that frees its id. What to answer is not known
+    yet: an earlier slot of a completed job may be about to start.
     """
     kept_ms = max(job.keep_after_completion_ms, CANCELLED_KEPT_MS)
     return replace(

@@ -18,6 +18,11 @@ def test_every_expression_names_attributes_of_the_codecs() -> None:
         access_rows.PARTITION,
         access_rows.KEY_IDS,
         run_rows.FAILURE_SLICE,
+        # Requests of an owner, counted by lots.
+        "leased",
+        # Stand for a kind of place, and for the run that takes one.
+        "place",
+        "run",
     }
     expressions = [value for name, value in vars(conditions).items() if name.isupper() and isinstance(value, str)]
 
