@@ -149,8 +149,8 @@ class RunStore(Protocol):
         ...
 
     def between(self, job_key: str, *, since: Instant, until: Instant) -> list[Run]:
-        """The runs with since <= slot < until, by run_id, and before them the one whose run_id precedes theirs, if
-        there is one: the row of a gap stands under its first slot. Strongly consistent.
+        """The runs with since <= slot < until, by run_id, and before them the one whose run_id precedes theirs, if any
+        is there: the row of a gap stands under its first slot. Strongly consistent.
         """
         ...
 

@@ -9,7 +9,8 @@ from typing import Any, Final
 from functions.api.openapi.links import links_of
 from functions.api.openapi.operations import OPERATIONS, Operation
 from functions.api.openapi.parameters import parameters_of
-from functions.api.openapi.schemas import COMPONENTS, JOB_ID_SCHEMA, Schema, nullable, ref
+from functions.api.openapi.schemas import COMPONENTS
+from functions.api.openapi.shapes import JOB_ID_SCHEMA, Schema, nullable, ref
 from functions.api.requests import CreateJob
 from functions.api.routing import PATCH_BODY, Route
 

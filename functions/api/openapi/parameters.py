@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from functions.api.openapi.operations import Operation
-from functions.api.openapi.schemas import (
+from functions.api.openapi.shapes import (
     FLAG,
     INSTANT,
     JOB_ID_SCHEMA,

@@ -1,146 +1,31 @@
-"""Schemas of answers, and of what the domain reads itself (schedules, targets). Names are those of the API's words."""
+"""Schemas of answers. Names are those of the API's words."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from shared.domain.limits import JOB_ID, MAX_CRON_LENGTH, MAX_EXCLUDED_DATES, MAX_RUNS, MAX_URL_LENGTH, OWNER_ID, RUN_ID
-
-Schema = dict[str, Any]
-
-INSTANT: Final[Schema] = {"type": "string", "format": "date-time", "examples": ["2026-11-27T01:30:00.000Z"]}
-DURATION: Final[Schema] = {"type": "string", "pattern": "^P", "examples": ["PT90S", "P1D"]}
-COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
-TEXT: Final[Schema] = {"type": "string"}
-FLAG: Final[Schema] = {"type": "boolean"}
-CURSOR: Final[Schema] = {"type": ["string", "null"], "description": "Pass it as `cursor` to go on; null: that was all."}
-
-
-def ref(name: str) -> Schema:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def nullable(schema: Schema) -> Schema:
-    kind = schema.get("type")
-    if isinstance(kind, str) and "enum" not in schema:
-        return {**schema, "type": [kind, "null"]}
-    return {"anyOf": [schema, {"type": "null"}]}
-
-
-def record(properties: dict[str, Schema], *, optional: tuple[str, ...] = (), about: str = "") -> Schema:
-    """An object with exactly these members; all but the optional ones are always there."""
-    schema: Schema = {
-        "type": "object",
-        "properties": properties,
-        "required": [name for name in properties if name not in optional],
-        "additionalProperties": False,
-    }
-    return {"description": about, **schema} if about else schema
-
-
-def listing(item: Schema) -> Schema:
-    about = "A page may be short or empty while `next_cursor` is set."
-    return record({"items": {"type": "array", "items": item}, "next_cursor": CURSOR}, about=about)
-
-
-def one_of(*values: str) -> Schema:
-    return {"type": "string", "enum": list(values)}
-
-
-def full(pattern: str) -> str:
-    return f"^(?:{pattern})$"
-
-
-JOB_ID_SCHEMA: Final[Schema] = {"type": "string", "pattern": full(JOB_ID.pattern), "examples": ["nightly-report"]}
-RUN_ID_SCHEMA: Final[Schema] = {"type": "string", "pattern": full(RUN_ID.pattern), "examples": ["20261127T013000000Z"]}
-OWNER_ID_SCHEMA: Final[Schema] = {"type": "string", "pattern": full(OWNER_ID.pattern), "examples": ["acme"]}
-KEY_ID_SCHEMA: Final[Schema] = {"type": "string", "pattern": "^[0-9a-f]{12}$", "examples": ["a1b2c3d4e5f6"]}
+from functions.api.openapi.asked import SCHEDULE, TARGET
+from functions.api.openapi.shapes import (
+    COUNT,
+    CURSOR,
+    DURATION,
+    FLAG,
+    INSTANT,
+    JOB_ID_SCHEMA,
+    KEY_ID_SCHEMA,
+    OWNER_ID_SCHEMA,
+    RUN_ID_SCHEMA,
+    TEXT,
+    Schema,
+    listing,
+    nullable,
+    one_of,
+    record,
+    ref,
+)
 
 _RUN_STATUS: Final = one_of("waiting", "running", "succeeded", "failed", "timed_out", "cancelled", "skipped")
 _SCOPES: Final[Schema] = {"type": "array", "items": one_of("read", "write", "admin")}
-
-_OPTIONS: Final[dict[str, Schema]] = {
-    "start_at": nullable(INSTANT),
-    "end_at": nullable(INSTANT),
-    "max_runs": {"type": ["integer", "null"], "minimum": 1, "maximum": MAX_RUNS},
-    "window": nullable(DURATION),
-    "exclude": {
-        "type": ["array", "null"],
-        "maxItems": MAX_EXCLUDED_DATES,
-        "items": record({"date": {"type": "string", "format": "date"}, "reason": TEXT}, optional=("reason",)),
-    },
-}
-
-
-def _kind(name: str, own: dict[str, Schema], about: str) -> Schema:
-    return {
-        "description": about,
-        "type": "object",
-        "properties": {**own, **_OPTIONS},
-        "required": [name],
-        "additionalProperties": False,
-    }
-
-
-SCHEDULE: Final[Schema] = {
-    "description": "Exactly one of `at`, `in`, `cron` and `every`; the other members are options.",
-    "oneOf": [
-        _kind("at", {"at": TEXT, "timezone": TEXT}, "Once: an instant, or a local time with its timezone."),
-        _kind("in", {"in": DURATION}, "Once, from now; stored as `at`."),
-        _kind(
-            "cron",
-            {
-                "cron": {"type": "string", "maxLength": MAX_CRON_LENGTH, "examples": ["30 2 * * MON-FRI"]},
-                "timezone": {"type": "string", "examples": ["Europe/Berlin"]},
-                "dst": nullable(one_of("run", "skip")),
-                "seconds": nullable(FLAG),
-            },
-            "Five fields as in Unix, `@daily` and the like, or AWS `cron(...)` and `rate(...)`.",
-        ),
-        _kind("every", {"every": DURATION, "anchor": nullable(INSTANT)}, "A fixed interval from an anchor."),
-    ],
-}
-
-TARGET: Final[Schema] = {
-    "description": "What a run calls.",
-    "oneOf": [
-        {
-            "type": "object",
-            "properties": {
-                "type": {"const": "http"},
-                "url": {"type": "string", "maxLength": MAX_URL_LENGTH, "examples": ["https://example.com/hook"]},
-            },
-            "required": ["type", "url"],
-        },
-        {
-            "type": "object",
-            "properties": {
-                "type": {"const": "lambda"},
-                "function_arn": TEXT,
-                "invocation": one_of("sync", "async"),
-            },
-            "required": ["type", "function_arn"],
-            "additionalProperties": False,
-        },
-        {
-            "type": "object",
-            "properties": {"type": {"const": "handler"}, "name": {"type": "string", "examples": ["echo"]}},
-            "required": ["type", "name"],
-            "additionalProperties": False,
-        },
-        {
-            "type": "object",
-            "properties": {
-                "type": {"const": "aws"},
-                "service": TEXT,
-                "operation": TEXT,
-                "parameters": {"type": "object"},
-            },
-            "required": ["type", "service", "operation"],
-            "additionalProperties": False,
-        },
-    ],
-}
 
 _RUN_ERROR: Final = nullable(record({"type": TEXT, "message": TEXT}))
 

@@ -1,0 +1,91 @@
+"""Schemas of what the domain reads itself: schedules and targets."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from functions.api.openapi.shapes import DURATION, FLAG, INSTANT, TEXT, Schema, nullable, one_of, record
+from shared.domain.limits import MAX_CRON_LENGTH, MAX_EXCLUDED_DATES, MAX_RUNS, MAX_URL_LENGTH
+
+_OPTIONS: Final[dict[str, Schema]] = {
+    "start_at": nullable(INSTANT),
+    "end_at": nullable(INSTANT),
+    "max_runs": {"type": ["integer", "null"], "minimum": 1, "maximum": MAX_RUNS},
+    "window": nullable(DURATION),
+    "exclude": {
+        "type": ["array", "null"],
+        "maxItems": MAX_EXCLUDED_DATES,
+        "items": record({"date": {"type": "string", "format": "date"}, "reason": TEXT}, optional=("reason",)),
+    },
+}
+
+
+def _kind(name: str, own: dict[str, Schema], about: str) -> Schema:
+    return {
+        "description": about,
+        "type": "object",
+        "properties": {**own, **_OPTIONS},
+        "required": [name],
+        "additionalProperties": False,
+    }
+
+
+SCHEDULE: Final[Schema] = {
+    "description": "Exactly one of `at`, `in`, `cron` and `every`; the other members are options.",
+    "oneOf": [
+        _kind("at", {"at": TEXT, "timezone": TEXT}, "Once: an instant, or a local time with its timezone."),
+        _kind("in", {"in": DURATION}, "Once, from now; stored as `at`."),
+        _kind(
+            "cron",
+            {
+                "cron": {"type": "string", "maxLength": MAX_CRON_LENGTH, "examples": ["30 2 * * MON-FRI"]},
+                "timezone": {"type": "string", "examples": ["Europe/Berlin"]},
+                "dst": nullable(one_of("run", "skip")),
+                "seconds": nullable(FLAG),
+            },
+            "Five fields as in Unix, `@daily` and the like, or AWS `cron(...)` and `rate(...)`.",
+        ),
+        _kind("every", {"every": DURATION, "anchor": nullable(INSTANT)}, "A fixed interval from an anchor."),
+    ],
+}
+
+TARGET: Final[Schema] = {
+    "description": "What a run calls.",
+    "oneOf": [
+        {
+            "type": "object",
+            "properties": {
+                "type": {"const": "http"},
+                "url": {"type": "string", "maxLength": MAX_URL_LENGTH, "examples": ["https://example.com/hook"]},
+            },
+            "required": ["type", "url"],
+        },
+        {
+            "type": "object",
+            "properties": {
+                "type": {"const": "lambda"},
+                "function_arn": TEXT,
+                "invocation": one_of("sync", "async"),
+            },
+            "required": ["type", "function_arn"],
+            "additionalProperties": False,
+        },
+        {
+            "type": "object",
+            "properties": {"type": {"const": "handler"}, "name": {"type": "string", "examples": ["echo"]}},
+            "required": ["type", "name"],
+            "additionalProperties": False,
+        },
+        {
+            "type": "object",
+            "properties": {
+                "type": {"const": "aws"},
+                "service": TEXT,
+                "operation": TEXT,
+                "parameters": {"type": "object"},
+            },
+            "required": ["type", "service", "operation"],
+            "additionalProperties": False,
+        },
+    ],
+}
