@@ -35,6 +35,7 @@ from shared.domain.run import Run
 from shared.domain.schedules import At
 from shared.domain.timing import Timing
 from shared.ports import JobWrite
+from shared.schema import TABLES
 from tests.emulator import aws_environment, create_queue, create_tables, running_emulator
 
 LEAD_MS = Timing().lead_ms
@@ -161,8 +162,7 @@ def measure(asked: argparse.Namespace, endpoint: str) -> dict[str, Any]:
     assert SystemClock().now() < first - LEAD_MS, "creating took longer than planned"
     environment = os.environ | {
         "AWS_ENDPOINT_URL": endpoint,
-        "CARILLON_JOBS_TABLE": tables.jobs,
-        table_variable("job_runs"): tables.job_runs,
+        **{table_variable(table.name): getattr(tables, table.name) for table in TABLES},
         "CARILLON_DEFAULT_QUEUE_URL": queue_url,
     }
     log = Path(tempfile.gettempdir()) / "bench_worker.log"
