@@ -17,11 +17,11 @@ finish       Written where the token is still ours, in batches, off the hot path
              result is discarded and the message left alone.
 acknowledge  The message is deleted only now. A worker that dies before leaves it to be delivered again.
 
-A failed attempt is repeated as its job's policy says (`shared.domain.retry`): its finish leaves the run WAITING. A short
-wait keeps the message hidden; a long one becomes a single-fire entry, in one transaction with the row, and the message
-goes. A crash between row and hiding loses nothing: the message comes back early, and the claim rule hides it. What has
-no further attempt is FAILED, and a copy of its message goes to the lane's dead letters. Whose worker died is tried
-again, up to its policy but three times at least; then it is FAILED as well, for a run that kills workers must end.
+A failed attempt is repeated as its job's policy says (`shared.domain.retry`): its finish leaves the run WAITING. A
+short wait keeps the message hidden; a long one becomes a single-fire entry, in one transaction with the row, and the
+message goes. A crash between row and hiding loses nothing: the message comes back early, and the claim rule hides it.
+What has no further attempt is FAILED, and a copy of its message goes to the lane's dead letters. Whose worker died is
+tried again, up to its policy but three times at least; then it is FAILED too, for a run that kills workers must end.
 
 A run whose end was asked for is told by its heartbeat, and is stored as CANCELLED whatever its target answers.
 
