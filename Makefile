@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 BOOTSTRAP := @python3 localstack/bootstrap.py
 
-.PHONY: help demo test up down doctor check format unit time-cases simulate acceptance synth prefetch
+.PHONY: help demo test up down doctor check format unit time-cases simulate api-fuzz acceptance synth prefetch
 
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -35,6 +35,9 @@ time-cases: ## cron, zones and daylight saving, case by case
 
 simulate: ## the fleet under faults: make simulate SEEDS=2000 FIRST=0
 	$(BOOTSTRAP) simulate $(or $(SEEDS),300) $(or $(FIRST),0)
+
+api-fuzz: ## generated requests against the running stack: must find nothing
+	$(BOOTSTRAP) api-fuzz
 
 acceptance: ## the tests of the whole system
 	$(BOOTSTRAP) acceptance

@@ -19,6 +19,7 @@ COMMANDS = {
     "unit": ("localstack.commands", "unit"),
     "time-cases": ("localstack.commands", "time_cases"),
     "simulate": ("localstack.commands", "simulate"),
+    "api-fuzz": ("localstack.commands", "api_fuzz"),
     "acceptance": ("localstack.commands", "acceptance"),
     "test": ("localstack.commands", "test"),
     "up": ("localstack.terminal", "up_command"),

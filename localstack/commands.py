@@ -49,6 +49,11 @@ def simulate(arguments: Sequence[str]) -> int:
     return _python("tests.simulation", *arguments)
 
 
+def api_fuzz(arguments: Sequence[str]) -> int:
+    """Thousands of generated requests and chains of them against the running stack; it must find nothing."""
+    return _python("tests.fuzz.api_fuzz", *(arguments or ("--cases", "1000", "--chain-seconds", "60")))
+
+
 def acceptance(arguments: Sequence[str]) -> int:
     return _pytest("tests/acceptance", *arguments)
 
