@@ -23,6 +23,9 @@ class HandlerThreads:
         self._lock = Lock()
         self._threads = 0
         self._idle = 0
+        #: Submitted, and not yet seen off by a thread. The queue's own size forgets what a thread has just taken, while
+        #: that thread still counts as idle: the next run would then wait behind it.
+        self._waiting = 0
         self._running: set[LiveRun] = set()
         self._abandoned: set[LiveRun] = set()
 
@@ -35,7 +38,8 @@ class HandlerThreads:
     def submit(self, live: LiveRun) -> None:
         with self._lock:
             self._work.put(live)
-            if self._idle < self._work.qsize():
+            self._waiting += 1
+            if self._idle < self._waiting:
                 self._start_one()
 
     def abandon(self, live: LiveRun) -> None:
@@ -44,7 +48,7 @@ class HandlerThreads:
             if live not in self._running:
                 return
             self._abandoned.add(live)
-            if self._work.qsize():
+            if self._waiting:
                 self._start_one()
 
     def close(self) -> None:
@@ -68,6 +72,7 @@ class HandlerThreads:
                 if live is None:
                     self._threads -= 1
                     return
+                self._waiting -= 1
                 self._running.add(live)
             try:
                 self._execute(live)

@@ -20,7 +20,7 @@ from tests.unit.schedules import expressions
 from tests.unit.schedules.moments import judge
 from tests.unit.schedules.reference import Minute, Reference, load_zone, minutes_of
 
-TRIPLES = int(os.environ.get("CARILLON_DIFFERENTIAL", "2000"))
+TRIPLES = int(os.environ.get("CARILLON_DIFFERENTIAL", "1000"))
 PER_STRETCH = 20
 MINUTES_PER_STRETCH = 3 * 24 * 60
 ZONES = sorted(zone_names())

@@ -110,3 +110,16 @@ def test_an_execution_that_raises_costs_no_thread(shop: Workshop) -> None:
 
     assert done.wait(timeout=PATIENCE)
     threads.close()
+
+
+def test_a_thread_that_has_just_taken_a_run_counts_for_no_other(shop: Workshop) -> None:
+    """It still counts as idle then; the next run must not wait behind the one that it took."""
+    [live] = some_runs(shop, 1)
+    stage = Stage()
+    threads = HandlerThreads(stage.execute, count=2, spare=0)
+    threads._idle, threads._waiting = 1, 1
+
+    threads.submit(live)
+
+    assert stage.started.acquire(timeout=PATIENCE)
+    threads.close()
