@@ -29,6 +29,8 @@ CUTTABLE = frozenset({
 #: Only these know a transaction that another holds up.
 CONTENDED = frozenset({"jobs.write", "jobs.complete", "entries.move", "entries.delete"})
 MOST_IN_A_ROW = 3
+#: How often an operation in focus goes wrong.
+FOCUSED = 0.5
 Note = Callable[[str, str, tuple[Any, ...], object], None]
 
 
@@ -41,12 +43,14 @@ class Network:
         #: What nobody can reach: `db`, `sqs`.
         self.out: set[str] = set()
         self._rough = profile.slow + profile.faulty
+        self._focus = profile.focus
         #: Faults in a row, by task: without other trouble an adapter's own retries win in the end.
         self._in_a_row: dict[Task | None, int] = {}
 
     def heal(self) -> None:
         self.out.clear()
         self._rough = 0.0
+        self._focus = frozenset()
 
     @property
     def is_healed(self) -> bool:
@@ -62,7 +66,7 @@ class Network:
             self._unreachable(operation)
         if operation == "jobs.write" and self.random.random() < self.profile.slow_commits:
             self._wait(host, self.random.randint(0, 30 * SECOND))
-        if self.random.random() < self._rough:
+        if self.random.random() < (FOCUSED if operation in self._focus else self._rough):
             answer = self._roughly(host, operation, args, apply)
         else:
             self._in_a_row.pop(self.engine.current, None)
@@ -104,7 +108,7 @@ class Network:
         raise OutcomeUnknown(operation, "out")
 
     def _roughly(self, host: Host, operation: str, args: tuple[Any, ...], apply: Callable[..., R]) -> R:
-        if self.random.random() * self._rough < self.profile.faulty:
+        if operation in self._focus or self.random.random() * self._rough < self.profile.faulty:
             task = self.engine.current
             self._in_a_row[task] = self._in_a_row.get(task, 0) + 1
             if self.profile.trouble_ms or self._in_a_row[task] < MOST_IN_A_ROW:

@@ -101,7 +101,6 @@ class NodeProcess:
                 pause_ms = self._idle_ms(steps)
                 self._engine.nap_until(self._engine.now + pause_ms)
                 continue
-            self._engine.wake(self._hot)
             due_at = min(step.due_at for step in steps)
             wait_ms = int((due_at - clock.monotonic()) * SECOND) + 1
             self._engine.nap_until(self._engine.now + max(wait_ms, pause_ms))
@@ -118,6 +117,9 @@ class NodeProcess:
             except Exception:
                 self._world.ledger.violate("bug", f"{self.host.name}.{name}: {traceback.format_exc()}")
                 raise
+            finally:
+                # The real hot loop looks every 10 ms, so before the next step may end.
+                self._engine.wake(self._hot)
 
         return watched
 

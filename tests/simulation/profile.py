@@ -7,6 +7,12 @@ from random import Random
 
 from shared.domain.instants import DAY, HOUR, SECOND
 
+OPERATIONS = (
+    "fleet.checkpoint", "fleet.checkpoint", "fleet.beat", "fleet.snapshot", "fleet.take", "entries.due",
+    "entries.clear_fresh", "entries.move", "entries.delete", "lane.send", "lane.send", "lane.hide", "runs.insert",
+    "runs.finish", "runs.heartbeat", "runs.take_over", "jobs.get_many", "jobs.write", "jobs.complete",
+)  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Profile:
@@ -23,6 +29,8 @@ class Profile:
     #: Chance that one call of a port is slow, or goes wrong.
     slow: float = 0.05
     faulty: float = 0.0
+    #: Operations that go wrong every other time: faults that must meet are made to meet.
+    focus: frozenset[str] = frozenset()
     #: A bad event (kill, pause, partition, outage, ...) comes every so often.
     trouble_ms: int = 0
     kills: bool = False
@@ -62,7 +70,10 @@ class Profile:
 
 def profile_of(random: Random) -> Profile:
     """One of a few families, each with its own dice."""
-    return replace(_family(random), audits=random.random() < 0.5)
+    profile = replace(_family(random), audits=random.random() < 0.5)
+    if profile.faulty and random.random() < 0.4:
+        return replace(profile, focus=frozenset(random.sample(OPERATIONS, random.randint(1, 2))))
+    return profile
 
 
 def _family(random: Random) -> Profile:
@@ -71,9 +82,9 @@ def _family(random: Random) -> Profile:
         return _one_failure(random)
     if kind < 0.30:
         return _wild_api(random)
-    if kind < 0.42:
+    if kind < 0.45:
         return _lost_answers(random)
-    if kind < 0.60:
+    if kind < 0.62:
         return _silence(random)
     return _storm(random)
 
@@ -112,17 +123,19 @@ def _wild_api(random: Random) -> Profile:
 
 
 def _lost_answers(random: Random) -> Profile:
-    """Nobody dies, but calls are answered wrongly, late or not at all."""
+    """Nobody dies, but calls are answered wrongly, late or not at all, and entries come late."""
     return Profile(
         duration_ms=random.randint(60, 120) * SECOND,
         nodes=random.randint(1, 3),
-        jobs=random.randint(4, 8),
-        api_rate=0.3,
-        slow=0.1,
-        faulty=random.choice([0.02, 0.05, 0.1]),
+        jobs=random.randint(4, 12),
+        api_rate=random.choice([0.3, 0.8]),
+        slow=random.choice([0.1, 0.3]),
+        faulty=random.choice([0.02, 0.05, 0.1, 0.2]),
+        skew_ms=random.choice([0, 45 * SECOND]),
+        slow_commits=random.choice([0.0, 0.5]),
         duplicated=0.1,
         delayed=0.1,
-        unsent=random.choice([0.0, 0.1, 0.3]),
+        unsent=random.choice([0.0, 0.3, 0.7]),
         refused=random.choice([0.0, 0.02]),
     )
 

@@ -8,7 +8,7 @@ from shared.domain.instants import MINUTE, SECOND
 from tests.simulation.callers import OPERATIONS
 from tests.simulation.hosts import Host, Strike
 from tests.simulation.nodes import SHARDS, NodeProcess
-from tests.simulation.verdict import problems_at_the_end, promises_broken
+from tests.simulation.verdict import ownerless, problems_at_the_end, promises_broken
 from tests.simulation.workers import WorkerProcess
 from tests.simulation.world import START, Result, World, silent_logs
 
@@ -198,6 +198,8 @@ class Script:
         """Hours in which nothing is due pass at once; now and then the hosts live for some seconds."""
         self._is_on = False
         self.world.reconnect()
+        if not self.world.has_right_clock:
+            self.world.start_node()
         wakes_at = self.engine.now + self.profile.silence_ms
         while self.engine.now < wakes_at:
             if not self._becomes_idle():
@@ -224,7 +226,8 @@ class Script:
 
     def _becomes_idle(self) -> bool:
         for _ in range(30):
-            if not self.world.calls and all(worker.is_idle for worker in self.world.live_workers):
+            is_idle = not self.world.calls and all(worker.is_idle for worker in self.world.live_workers)
+            if is_idle and not any(ownerless(self.world)):
                 return True
             self._live(5 * SECOND)
         return False

@@ -21,7 +21,7 @@ _SWEEP_MS = 2 * SECOND
 
 def problems_at_the_end(world: World, owed_until: int) -> list[Violation]:
     """What is not settled (yet): I1, runs without an end, shards without an owner, entries without a job."""
-    return [*_lost(world, owed_until), *_unfinished(world, owed_until), *_ownerless(world), *_orphans(world)]
+    return [*_lost(world, owed_until), *_unfinished(world, owed_until), *ownerless(world), *_orphans(world)]
 
 
 def promises_broken(world: World) -> list[Violation]:
@@ -76,7 +76,8 @@ def _unfinished(world: World, owed_until: int) -> Iterator[Violation]:
             yield Violation("I1", world.engine.now, f"the row of {key} is gone")
 
 
-def _ownerless(world: World) -> Iterator[Violation]:
+def ownerless(world: World) -> Iterator[Violation]:
+    """Shards that nobody serves now."""
     owners = {each.host.name: each.owned for each in world.live_nodes}
     for shard in range(SHARDS):
         lease = world.tables.leases.get(shard)

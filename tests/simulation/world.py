@@ -92,8 +92,11 @@ class World:
 
     def node_skew(self) -> int:
         """Of a node's clock. One node is right, or nobody would take a shard: that is the clock guard, and no fault."""
-        is_one_right = any(abs(node.host.offset_ms) < self.timing.clock_guard_ms for node in self.live_nodes)
-        return self.skew(self.profile.node_skew_ms) if is_one_right else 0
+        return self.skew(self.profile.node_skew_ms) if self.has_right_clock else 0
+
+    @property
+    def has_right_clock(self) -> bool:
+        return any(abs(node.host.offset_ms) < self.timing.clock_guard_ms for node in self.live_nodes)
 
     def start_node(self) -> NodeProcess:
         process = NodeProcess(self, self._host("node", self.node_skew()))
