@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 #: Tests that need no server and no clock, and so may run beside each other.
 FAST = ("tests/unit", "tests/architecture")
+SIMULATION = "tests/simulation"
 ON_ALL_CORES = ("-n", "auto", "--dist", "worksteal")
 NO_TESTS_COLLECTED = 5
 
@@ -62,10 +63,12 @@ def test(arguments: Sequence[str]) -> int:
     """Everything that must be green. The tests run even when the check fails: both are worth knowing."""
     checked = check()
     fast = unit(arguments)
-    slow = _pytest("tests", "--ignore=tests/benchmarks", *(f"--ignore={path}" for path in FAST), *arguments)
+    simulated = _pytest(*ON_ALL_CORES, SIMULATION, *arguments)
+    elsewhere = (f"--ignore={path}" for path in (*FAST, SIMULATION, "tests/benchmarks"))
+    slow = _pytest("tests", *elsewhere, *arguments)
     if checked:
         print("check failed: see above, before the tests", flush=True)
-    return max(checked, fast, slow)
+    return max(checked, fast, simulated, slow)
 
 
 def synth(arguments: Sequence[str]) -> int:
