@@ -1,4 +1,4 @@
-"""The simulation bites: each planted bug is found within the number of seeds that the README's table says."""
+"""The simulation bites: each planted bug is found."""
 
 from __future__ import annotations
 
