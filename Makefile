@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 BOOTSTRAP := @python3 localstack/bootstrap.py
 
-.PHONY: help demo test up down doctor check format unit time-cases simulate api-fuzz acceptance synth prefetch
+.PHONY: help demo test up down doctor check format unit time-cases simulate api-fuzz acceptance bench synth prefetch
 
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -41,6 +41,9 @@ api-fuzz: ## generated requests against the running stack: must find nothing
 
 acceptance: ## the tests of the whole system
 	$(BOOTSTRAP) acceptance
+
+bench: ## measure, and hold the figures against the budgets: make bench ONLY="wheel dispatch"
+	$(BOOTSTRAP) bench $(ONLY)
 
 synth: ## write the CloudFormation templates into infra/cdk.out
 	$(BOOTSTRAP) synth

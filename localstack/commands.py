@@ -59,6 +59,11 @@ def acceptance(arguments: Sequence[str]) -> int:
     return _pytest("tests/acceptance", *arguments)
 
 
+def bench(arguments: Sequence[str]) -> int:
+    """All benchmarks, or those named; not part of `test`, for times differ from machine to machine."""
+    return _python("tests.benchmarks", *arguments)
+
+
 def test(arguments: Sequence[str]) -> int:
     """Everything that must be green. The tests run even when the check fails: both are worth knowing."""
     checked = check()

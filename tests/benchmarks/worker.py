@@ -1,6 +1,6 @@
 """Drift of the worker alone: one-time runs dispatched by the lead, over the emulator, as on this machine's local stack.
 
-    python -P -m tests.benchmarks.bench_worker [--runs 2000] [--seconds 20] [--herd] [--handler echo]
+    python -P -m tests.benchmarks.worker [--runs 2000] [--seconds 20] [--herd] [--handler echo]
 
 Jobs are created ahead. Each slot is sent `lead` before its time by a process of its own, as a scheduler would; the
 worker is the real process (`python -P -m functions.worker`). With `--herd` all slots are at one instant. Prints drift

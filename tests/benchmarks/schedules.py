@@ -1,6 +1,6 @@
 """Slots of common expressions beside plain croniter and cronsim, in microseconds; what requests and outages cost.
 
-    python -P -m tests.benchmarks.bench_schedules [--slots 2000]
+    python -P -m tests.benchmarks.schedules [--slots 2000]
 
 Each row takes the next slots one after the other from a fixed start, as a scheduler does; the first call of every
 library is outside the measure, since all keep what they parsed. CPU time. croniter and cronsim are asked for the same

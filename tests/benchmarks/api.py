@@ -1,6 +1,6 @@
 """What a cold start of the API costs, and each request after it, in milliseconds of CPU.
 
-    python -P -m tests.benchmarks.bench_api [--requests 300] [--imports 5]
+    python -P -m tests.benchmarks.api [--requests 300] [--imports 5]
 
 A cold start is measured in fresh processes: the imports of the Lambda's entry point, and the stores with their one
 client. Requests go through the real handler over tables in memory, so that they cost what the API itself does; a call

@@ -1,6 +1,6 @@
 """The timing wheel beside a heap and a calendar: operations a second, bytes a timer, worst step.
 
-    python -P -m tests.benchmarks.bench_wheel [--sizes 100000 1000000] [--runs 3]
+    python -P -m tests.benchmarks.wheel [--sizes 100000 1000000] [--runs 3]
 
 The work: timers due at random over one hour, a fifth cancelled, a fifth rescheduled, then the hour is walked in steps
 of 10 ms; every live timer must come out exactly once and never early. `expire` is timers a second over the whole walk,
