@@ -23,7 +23,6 @@ from shared.domain.keys import job_key
 from shared.domain.timing import API_TIMEOUT_MS
 from tests.simulation.hosts import Host, HostClock
 from tests.simulation.network import Remote, RemoteEntries
-from tests.simulation.nodes import SHARDS
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -60,7 +59,7 @@ class ApiCall:
             access=MemoryAccessStore(world.tables),
             clock=self._clock,
             randomness=SeededRandomness(host.name),
-            shard_count=SHARDS,
+            shard_count=world.profile.shards,
             version="simulated",
         )
         self._editor = JobEditor(backend, Room(world.jobs, self._clock, most=_MOST_JOBS))

@@ -130,6 +130,8 @@ class Network:
         if self.note is not None:
             self.note(host.name, f"{operation} {kind}", args, None)
         self._wait(host, self.latency_ms())
+        if operation in self._focus and self.random.random() < 0.3:
+            self._wait(host, self.random.randint(1, 10) * SECOND)
         if kind == "throttled":
             return StoreThrottled(operation, "simulated")
         if kind == "contended" and operation in CONTENDED:

@@ -24,7 +24,6 @@ from tests.simulation.network import Remote, RemoteEntries, RemoteLane
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
-SHARDS = 4
 #: The hot task looks at least this often, as the real one does every 10 ms.
 IDLE_MS = 1_000
 HOT_MS = 10
@@ -49,7 +48,7 @@ class NodeProcess:
         # Without the audit in half of the worlds: it would put right what must not go wrong in the first place.
         audit = AuditRules() if world.profile.audits else AuditRules(every_ms=_FOR_EVER_MS)
         settings = Settings(
-            node_id=host.name, version="simulated", shard_count=SHARDS, timing=world.timing, audit=audit
+            node_id=host.name, version="simulated", shard_count=world.profile.shards, timing=world.timing, audit=audit
         )
         self.node = Node(ports, settings, self._spread)
         self._runner = Runner(self.node, clock)

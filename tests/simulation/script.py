@@ -7,7 +7,7 @@ from collections.abc import Callable
 from shared.domain.instants import MINUTE, SECOND
 from tests.simulation.callers import OPERATIONS
 from tests.simulation.hosts import Host, Strike
-from tests.simulation.nodes import SHARDS, NodeProcess
+from tests.simulation.nodes import NodeProcess
 from tests.simulation.verdict import ownerless, problems_at_the_end, promises_broken
 from tests.simulation.workers import WorkerProcess
 from tests.simulation.world import START, Result, World, silent_logs
@@ -120,7 +120,7 @@ class Script:
     def _check_owned(self) -> None:
         """I6, the first half."""
         owners = {each.host.name: each.owned for each in self.world.live_nodes}
-        for shard in range(SHARDS):
+        for shard in range(self.profile.shards):
             lease = self.world.tables.leases.get(shard)
             if lease is None or shard not in owners.get(lease.owner or "", ()):
                 self.world.ledger.violate(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from shared.domain.instants import SECOND
 from shared.domain.job import JobState
 from tests.simulation.ledger import Fire, Generation, Violation
-from tests.simulation.nodes import SHARDS
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -79,7 +78,7 @@ def _unfinished(world: World, owed_until: int) -> Iterator[Violation]:
 def ownerless(world: World) -> Iterator[Violation]:
     """Shards that nobody serves now."""
     owners = {each.host.name: each.owned for each in world.live_nodes}
-    for shard in range(SHARDS):
+    for shard in range(world.profile.shards):
         lease = world.tables.leases.get(shard)
         if lease is None or shard not in owners.get(lease.owner or "", ()):
             yield Violation("I6", world.engine.now, f"shard {shard} has no owner: {lease}")
