@@ -30,8 +30,9 @@ from itertools import count
 
 from functions.scheduler.audit_rules import AuditRules
 from functions.scheduler.counts import Counts
+from functions.scheduler.due import Due
 from functions.scheduler.recall import Recall
-from functions.scheduler.shard import Due, Shard
+from functions.scheduler.shard import Shard
 from shared.domain.instants import Instant
 from shared.domain.keys import RunKey
 from shared.domain.run import Run

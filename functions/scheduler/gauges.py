@@ -61,7 +61,7 @@ class Gauges:
         node = self.node
         now = node.ports.clock.now()
         # Read without the node's lock: a number that is one behind tells as much, and nothing waits for it.
-        counts, beats = node.counts.copy(), node.beats
+        counts, beats = node.counts.copy(), node.owned.beats
         added, self._reported = counts.since(self._reported), counts
         beaten, self._beats = beats - self._beats, beats
         shards = list(node.shards.values())
@@ -69,9 +69,9 @@ class Gauges:
             **{name: added[of] for name, of in COUNTED.items() if of in added},
             "beats": beaten,
             "shards_owned": len(shards),
-            **({"shards_unowned": node.unowned} if node.unowned else {}),
+            **({"shards_unowned": node.owned.unowned} if node.owned.unowned else {}),
             "wheel_size": sum(shard.resident_count for shard in shards),
-            "progress_lag": node.lag_ms(now),
+            "progress_lag": node.owned.lag_ms(now),
             "loop_lag": self.lag.take_ms(),
-            **({"clock_skew": abs(node.skew_ms)} if abs(node.skew_ms) >= NOTABLE_SKEW_MS else {}),
+            **({"clock_skew": abs(node.owned.skew_ms)} if abs(node.owned.skew_ms) >= NOTABLE_SKEW_MS else {}),
         }

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from functions.scheduler.shard import Due
+from functions.scheduler.due import Due
 from shared.schema import CATCH_UP_LANE
 
 BATCH = 10

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functions.scheduler.shard import Due
+from functions.scheduler.due import Due
 from shared.domain.instants import Instant
 from shared.domain.message import Dispatch
 from shared.domain.run import Run, RunError, RunStatus

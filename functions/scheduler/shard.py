@@ -7,49 +7,20 @@ design section 3; `absorb` is the take-over rule, `expire` the tick, `settle` an
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
+from functions.scheduler.coverage import NEVER, Coverage
+from functions.scheduler.due import Due, Flight, fire_at_of, flight_of
+from functions.scheduler.firing import fire
 from functions.scheduler.recall import Recall
 from functions.scheduler.wheel import TimingWheel
 from shared.domain.entry import Entry, first_unsettled
 from shared.domain.fleet import Lease
 from shared.domain.instants import SECOND, Instant
 from shared.domain.job import is_last_slot
-from shared.domain.keys import EntryKey, RunKey, run_id_of
+from shared.domain.keys import EntryKey
 from shared.domain.run import RunKind
-from shared.domain.schedules import Gap, fire_at, missed, next_slot, plan_misfire
+from shared.domain.schedules import next_slot
 from shared.domain.timing import Timing
-from shared.schema import late_lane
-
-#: What is in flight: entry, slot, and the gap if it is one.
-_Flight: TypeAlias = tuple[str, Instant, Gap | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Due:
-    """A slot to hand over to a lane, or, with `gap`, slots that will not be fired and get one SKIPPED row."""
-
-    shard: int
-    entry: Entry
-    slot: Instant
-    fire_at: Instant
-    kind: RunKind
-    lane: str
-    gap: Gap | None = None
-    #: Dispatched before, and found without a run by the audit.
-    is_resent: bool = False
-
-    @property
-    def run_id(self) -> str:
-        if self.gap is not None:
-            # Its own: the first of these slots may have been fired, and have a row, before the others were missed;
-            # and the next owner may find a longer gap.
-            return f"{run_id_of(self.gap.first)}-{run_id_of(self.gap.last)}"
-        return self.entry.run_id if self.entry.run_id is not None else run_id_of(self.slot)
-
-    @property
-    def key(self) -> RunKey:
-        return RunKey(self.entry.job_key, self.run_id)
 
 
 @dataclass(slots=True)
@@ -64,12 +35,8 @@ class _Resident:
     leaves_for: Instant | None = None
 
 
-#: A shard is loaded again when what it has read ends this long before now, and no more often.
-SHORT_OF_MS = 10 * SECOND
 #: After this the wheel has overlooked a timer.
 OVERLOOKED_MS = 60 * SECOND
-#: Later than any instant.
-_NEVER = Instant(1 << 62)
 
 
 @dataclass(slots=True)
@@ -79,9 +46,7 @@ class Shard:
     lease: Lease
     timing: Timing
     started_at: Instant
-    #: Start of the last complete load and sweep; a shard that was never loaded has no safe watermark.
-    loaded_at: Instant | None = None
-    swept_at: Instant | None = None
+    coverage: Coverage = field(default_factory=Coverage)
     #: For `tidy_once`: entries to delete, to move, and those whose last slot was skipped: no worker ends their job.
     to_delete: dict[str, None] = field(default_factory=dict)
     to_move: dict[str, Instant] = field(default_factory=dict)
@@ -94,17 +59,13 @@ class Shard:
     _tombstones: dict[str, Entry] = field(default_factory=dict)
     _gone: dict[str, None] = field(default_factory=dict)
     _fresh: dict[str, None] = field(default_factory=dict)
-    _unsettled: dict[_Flight, Instant] = field(default_factory=dict)
-    #: All entries with next_at up to here were read, and none of them went back to the table since.
-    _covered_until: Instant = Instant(0)
-    #: The read that goes on cannot say anything about what lies behind this.
-    _blind_from: Instant = _NEVER
+    _unsettled: dict[Flight, Instant] = field(default_factory=dict)
     _position: Instant = Instant(0)
     _has_settled: bool = False
     #: Where the misfire policy has decided: not each slot up to here has a run. By entry_id.
     _decided_until: dict[str, Instant] = field(default_factory=dict)
     #: Before the first load another owner fired, whose decisions are not known.
-    _fires_since: Instant = _NEVER
+    _fires_since: Instant = NEVER
     #: The highest watermark ever asked for: whatever became of the answer, it may be what is stored.
     _asked: Instant = Instant(0)
     #: The table was read since the shard was taken: of a shard loaded before, the last owner has met more since.
@@ -149,16 +110,11 @@ class Shard:
     # Reading ---------------------------------------------------------------------------------------------------------
 
     def needs_load(self, now: Instant) -> bool:
-        """Never loaded, not for a while, or cut short so that sweeps alone do not reach what is due."""
-        if self.loaded_at is None or now >= self.loaded_at + self.timing.load_ms:
-            return True
-        is_short = self._covered_until < now - SHORT_OF_MS
-        return is_short and now >= self.loaded_at + SHORT_OF_MS
+        return self.coverage.needs_load(now, every_ms=self.timing.load_ms)
 
     def begin_read(self) -> list[str]:
         """Before a load or sweep reads: these left memory, and the table knows it, so what it reads has them right."""
-        # What is on its way to a later place is met at neither, so nothing read now speaks for that place.
-        self._blind_from = min(self.to_move.values(), default=_NEVER)
+        self.coverage.begin_read(self.to_move.values())
         return [each for each in self._gone if each not in self.to_delete and each not in self.to_move]
 
     def end_load(self, gone: list[str], *, started_at: Instant, until: Instant) -> None:
@@ -166,30 +122,17 @@ class Shard:
         self._forget(gone)
         self._is_caught_up = True
         self._fires_since = min(self._fires_since, started_at)
-        self.loaded_at = started_at
-        self._cover(until)
-        if self.swept_at is None:
-            self.swept_at = started_at
+        self.coverage.loaded(started_at=started_at, until=until)
 
     def end_sweep(self, gone: list[str], *, started_at: Instant, since: Instant, until: Instant) -> None:
         """A sweep that began at `started_at` has read everything with since <= next_at <= until."""
         self._forget(gone)
         self._is_caught_up = True
-        self.swept_at = started_at
-        if since <= self._covered_until:
-            self._cover(until)
+        self.coverage.swept(started_at=started_at, since=since, until=until)
         for tombstone in list(self._tombstones.values()):
             if tombstone.next_at < started_at - self.timing.margin_ms:
                 self.to_delete[tombstone.entry_id] = None
                 del self._tombstones[tombstone.job_key]
-
-    def _cover(self, until: Instant) -> None:
-        self._covered_until = max(self._covered_until, Instant(min(until, self._blind_from - 1)))
-
-    def _uncover(self, instant: Instant) -> None:
-        """An entry that is not in memory fires then: it must be read before the watermark may pass."""
-        self._blind_from = min(self._blind_from, instant)
-        self._covered_until = min(self._covered_until, Instant(instant - 1))
 
     def _forget(self, gone: list[str]) -> None:
         for entry_id in gone:
@@ -205,9 +148,9 @@ class Shard:
             self._tombstones[entry.job_key] = entry
             return
         slot = first_unsettled(entry, self.lease.watermark)
-        if slot is not None and entry.next_at >= _fire_at(entry, slot) > now + self.residency_ms:
+        if slot is not None and entry.next_at >= fire_at_of(entry, slot) > now + self.residency_ms:
             # It lies where it belongs, and is read again when its time is near.
-            self._uncover(entry.next_at)
+            self.coverage.without(entry.next_at)
             return
         self._place(_Resident(entry, slot), now)
 
@@ -241,7 +184,7 @@ class Shard:
     def _place(self, resident: _Resident, now: Instant) -> None:
         """The next slot goes into the wheel; an entry with a far one, or none, goes back to the table."""
         entry = resident.entry
-        due = None if resident.slot is None else _fire_at(entry, resident.slot)
+        due = None if resident.slot is None else fire_at_of(entry, resident.slot)
         if due is not None and due - now <= self.residency_ms:
             self._residents[entry.entry_id] = resident
             if entry.fresh:
@@ -260,7 +203,7 @@ class Shard:
             self.to_delete[resident.entry.entry_id] = None
         else:
             self.to_move[resident.entry.entry_id] = resident.leaves_for
-            self._uncover(resident.leaves_for)
+            self.coverage.without(resident.leaves_for)
 
     # Firing ----------------------------------------------------------------------------------------------------------
 
@@ -284,39 +227,21 @@ class Shard:
 
     def _fire(self, resident: _Resident, slot: Instant, now: Instant) -> list[Due]:
         entry = resident.entry
-        due_at = _fire_at(entry, slot)
-        if entry.schedule is not None and entry.misfire.has_missed(due_at, now=now):
-            last, dues = self._misfire(entry, slot, now)
-            self._decided_until[entry.entry_id] = last
-        else:
-            last, dues = slot, [self._due(entry, slot, entry.kind, entry.lane)]
-        for due in dues:
-            self._unsettled[_flight_of(due)] = due.fire_at
-        resident.unsettled += len(dues)
-        resident.slot = None if entry.is_single or entry.schedule is None else next_slot(entry.schedule, last)
+        fired = fire(entry, slot, now)
+        if fired.is_decided:
+            self._decided_until[entry.entry_id] = fired.last
+        for due in fired.dues:
+            self._unsettled[flight_of(due)] = due.fire_at
+        resident.unsettled += len(fired.dues)
+        resident.slot = None if entry.is_single or entry.schedule is None else next_slot(entry.schedule, fired.last)
         self._place(resident, now)
-        return dues
-
-    def _misfire(self, entry: Entry, slot: Instant, now: Instant) -> tuple[Instant, list[Due]]:
-        """The job's misfire policy over all slots older than its grace: the last of them, and what becomes of them."""
-        assert entry.schedule is not None
-        assert entry.misfire.grace_ms is not None
-        until = Instant(max(slot, now - entry.misfire.grace_ms - 1))
-        late = missed(entry.schedule, Instant(slot - 1), until, newest=entry.misfire.newest_needed)
-        decided = plan_misfire(entry.misfire, late)
-        dues = [self._due(entry, each, RunKind.CATCH_UP, late_lane(entry.lane)) for each in decided.fire]
-        if decided.skipped is not None:
-            dues.append(self._due(entry, decided.skipped.first, entry.kind, entry.lane, decided.skipped))
-        return late.last or slot, dues
-
-    def _due(self, entry: Entry, slot: Instant, kind: RunKind, lane: str, gap: Gap | None = None) -> Due:
-        return Due(self.number, entry, slot, _fire_at(entry, slot), kind, lane, gap)
+        return fired.dues
 
     def settle(self, due: Due) -> None:
         """SQS accepted the slot, or its row is written."""
         if due.is_resent:
             return
-        if self._unsettled.pop(_flight_of(due), None) is None:
+        if self._unsettled.pop(flight_of(due), None) is None:
             # Sent before this shard was lost and taken again: true, but not among what this ownership waits for.
             return
         self._has_settled = True
@@ -366,7 +291,7 @@ class Shard:
 
     def wake(self, recall: Recall, now: Instant) -> bool:
         """Whether the wheel kept the next slot although it was drained past it: a bug, which must not cost the slot."""
-        due_at = _fire_at(recall.entry, recall.before)
+        due_at = fire_at_of(recall.entry, recall.before)
         is_overlooked = due_at + OVERLOOKED_MS < min(self._position, now)
         if is_overlooked:
             self._wheel.schedule(recall.entry.entry_id, due_at - self.timing.lead_ms)
@@ -380,10 +305,10 @@ class Shard:
         None when nothing settled since the last checkpoint, or the table was not read since the shard was taken: an
         entry that only the last owner had met may lose its `fresh` by a late call of his, and W would speak for it.
         """
-        if self.loaded_at is None or not self._is_caught_up or not self._has_settled:
+        if self.coverage.loaded_at is None or not self._is_caught_up or not self._has_settled:
             return None
         oldest = min(self._unsettled.values(), default=None)
-        reached = min(self._position, self._covered_until)
+        reached = min(self._position, self.coverage.until)
         safe = reached if oldest is None else min(reached, oldest - 1)
         # Not below what was asked before. An entry met since may pin W below it, and if it is what is stored, a lower
         # one would seem durable and speak for slots of that entry that W has passed.
@@ -410,18 +335,8 @@ class Shard:
     def _is_behind(self, entry_id: str, watermark: Instant) -> bool:
         """The entry fired, and its next slot in the wheel lies behind the watermark."""
         entry, slot = self._residents[entry_id].entry, self._residents[entry_id].slot
-        return entry.next_at <= watermark and (slot is None or _fire_at(entry, slot) > watermark)
+        return entry.next_at <= watermark and (slot is None or fire_at_of(entry, slot) > watermark)
 
     def cleared_fresh(self, keys: list[EntryKey]) -> None:
         for key in keys:
             self._fresh.pop(key.entry_id, None)
-
-
-def _flight_of(due: Due) -> _Flight:
-    """A gap is another thing than the slot it begins with, which an earlier ownership of the shard may have sent."""
-    return due.entry.entry_id, due.slot, due.gap
-
-
-def _fire_at(entry: Entry, slot: Instant) -> Instant:
-    """When a slot fires. A single fire that no schedule made fires at its `next_at`, whatever slot it repeats."""
-    return entry.next_at if entry.schedule is None else fire_at(entry.schedule, entry.job_key, slot)

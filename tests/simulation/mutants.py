@@ -18,9 +18,10 @@ from unittest.mock import patch
 
 from functions.api import editor
 from functions.scheduler import shard as shard_module
+from functions.scheduler.due import Due
+from functions.scheduler.keeping import Keeper
 from functions.scheduler.membership import Observer
-from functions.scheduler.node import Node
-from functions.scheduler.shard import Due, Shard
+from functions.scheduler.shard import Shard
 from functions.worker import claims, executor
 from functions.worker.settings import WorkerSettings
 from shared.adapters.memory import MemoryFleetStore, MemoryRunStore
@@ -93,7 +94,7 @@ MUTANTS = (
         "fresh_too_soon",
         "`fresh` is cleared before the checkpoint",
         100,
-        _patch(Node, "checkpoint_once", planted.checkpoint_after_clearing),
+        _patch(Keeper, "checkpoint_once", planted.checkpoint_after_clearing),
     ),
     Mutant(
         "moved_unaccepted",

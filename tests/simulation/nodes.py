@@ -60,7 +60,7 @@ class NodeProcess:
     @property
     def owned(self) -> list[int]:
         """Shards that it holds and has loaded."""
-        return [number for number, shard in self.node.shards.items() if shard.loaded_at is not None]
+        return [number for number, shard in self.node.shards.items() if shard.coverage.loaded_at is not None]
 
     def stop(self) -> None:
         """SIGTERM."""
@@ -141,11 +141,11 @@ class NodeProcess:
         failed_until = max(step.due_at for step in steps)
         if failed_until > at:
             return int((failed_until - at) * SECOND) + 1
-        if node._rows:
+        if node.dispatcher.rows:
             return HOT_MS
-        for lane in node._outbox._lanes.values():
+        for lane in node.dispatcher.outbox._lanes.values():
             if lane.waiting:
-                ripe_at = at if len(lane.waiting) >= BATCH else lane.oldest_at + node._outbox.patience
+                ripe_at = at if len(lane.waiting) >= BATCH else lane.oldest_at + node.dispatcher.outbox.patience
                 idle_ms = min(idle_ms, (max(ripe_at, lane.paused_until) - at) * SECOND)
         for shard in node.shards.values():
             due = shard._wheel.next_due(now)

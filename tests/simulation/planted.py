@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
+from functions.scheduler.due import Due
+from functions.scheduler.keeping import Keeper
 from functions.scheduler.membership import Observer
-from functions.scheduler.node import Node
-from functions.scheduler.shard import Due, Shard
+from functions.scheduler.shard import Shard
 from functions.worker.admission import admit
 from functions.worker.executor import Executor
 from functions.worker.live_run import LiveRun
@@ -34,8 +35,8 @@ def short_sweep(stack: ExitStack) -> None:
     stack.enter_context(patch.object(world_module, "Timing", lambda: Timing(margin_ms=15 * SECOND)))
 
 
-def checkpoint_after_clearing(self: Node) -> None:
-    for shard in list(self.shards.values()):
+def checkpoint_after_clearing(self: Keeper) -> None:
+    for shard in list(self.owned.shards.values()):
         fired = [
             EntryKey(shard.number, entry_id)
             for entry_id in list(shard._fresh)
@@ -43,12 +44,12 @@ def checkpoint_after_clearing(self: Node) -> None:
             or resident.slot != first_unsettled(resident.entry, shard.lease.watermark)
         ]
         if fired:
-            self.ports.entries.clear_fresh(fired)
+            self.owned.ports.entries.clear_fresh(fired)
             shard.cleared_fresh(fired)
     _CHECKPOINT(self)
 
 
-_CHECKPOINT = Node.checkpoint_once
+_CHECKPOINT = Keeper.checkpoint_once
 
 
 def place_without_waiting(self: Shard, resident: Any, now: Instant) -> None:

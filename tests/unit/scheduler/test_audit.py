@@ -286,6 +286,6 @@ def test_a_lost_shard_takes_what_was_remembered_of_it_along() -> None:
         world.create(f"once-{number}", at=at(world.now + 10 * SECOND))
     world.run(15 * SECOND)
     for number in list(node.shards):
-        node._lose(number, None)
+        node.owned.lose(number, None)
 
-    assert node._auditor.take_remembered(Instant(world.now + HOUR)) == []
+    assert node.dispatcher.auditor.take_remembered(Instant(world.now + HOUR)) == []

@@ -10,8 +10,9 @@ from itertools import pairwise
 import pytest
 
 from functions.scheduler.capacity import residency_at
+from functions.scheduler.due import Due
 from functions.scheduler.node import Node
-from functions.scheduler.shard import Due, Shard
+from functions.scheduler.shard import Shard
 from shared.adapters.memory.entry_store import MemoryEntryStore
 from shared.domain.entry import Entry, entry_of
 from shared.domain.errors import StoreThrottled
@@ -93,7 +94,7 @@ def test_a_crowd_that_does_not_fit_fires_every_slot_on_time() -> None:
     most_held = 0
     for _ in range(60):
         world.run(15 * SECOND)
-        most_held = max(most_held, node._held)
+        most_held = max(most_held, node.owned.held_count)
         assert_watermarks_are_true(world)
 
     assert planned(world, Instant(world.now - SECOND)).keys() <= sent_slots(world)
@@ -107,7 +108,7 @@ def test_memory_never_holds_them_all_where_they_would_fit_otherwise() -> None:
     world = crowded()
     roomy = start(world, "a", most=10_000)
     world.run(20 * SECOND)
-    assert roomy._held > 4 * MOST
+    assert roomy.owned.held_count > 4 * MOST
 
 
 def test_a_crowd_that_does_not_fit_survives_the_death_of_its_owner() -> None:

@@ -45,7 +45,7 @@ def test_a_node_whose_clock_is_wrong_calls_nobody_dead_and_takes_nothing(skew_ms
 
     assert owners(world) == ["right"] * SHARDS
     assert wrong.shards == {}
-    assert wrong.skew_ms == skew_ms
+    assert wrong.owned.skew_ms == skew_ms
     assert len(world.sent) == 1
     assert world.sent[0].enqueued_at >= world.sent[0].fire_at - TIMING.lead_ms
 

@@ -109,7 +109,7 @@ def test_a_zombie_dispatches_nothing_until_it_has_read_its_epochs() -> None:
     zombie.plan_once()
     stored = world.fleet.snapshot()
     assert all(shard.lease.epoch == stored.lease(number).epoch for number, shard in zombie.shards.items())
-    assert all(shard.loaded_at is not None for shard in zombie.shards.values())
+    assert all(shard.coverage.loaded_at is not None for shard in zombie.shards.values())
 
 
 def test_a_zombies_checkpoint_is_refused_and_drops_the_shard() -> None:
@@ -174,10 +174,10 @@ def test_another_shard_count_refuses_to_start() -> None:
 def test_a_node_whose_clock_is_off_takes_nothing() -> None:
     world = World()
     node = world.start_node("a")
-    node._guard_clock(Instant(world.now + 6 * SECOND))
+    node.owned.guard_clock(Instant(world.now + 6 * SECOND))
     node.plan_once()
     assert node.shards == {}
-    node._guard_clock(Instant(world.now + 4 * SECOND))
+    node.owned.guard_clock(Instant(world.now + 4 * SECOND))
     node.plan_once()
     assert len(node.shards) == SHARDS
 

@@ -54,11 +54,11 @@ def test_progress_lags_while_a_slot_is_not_settled_or_the_wheel_stands_still() -
     node = world.start_node("a")
     world.run(2 * SECOND)
     node.tick_once()
-    assert node.lag_ms(world.now) == 0
+    assert node.owned.lag_ms(world.now) == 0
 
     world.clock.advance(30 * SECOND)
 
-    assert node.lag_ms(world.now) == 30 * SECOND
+    assert node.owned.lag_ms(world.now) == 30 * SECOND
 
 
 def test_the_lag_of_a_loop_is_its_longest_pause_beyond_its_interval() -> None:

@@ -171,7 +171,7 @@ def test_throttled_and_unanswered_calls_of_all_tables_lose_nothing() -> None:
     for node_id in "ab":
         node = world.start_node(node_id)
         shaky: dict[str, Any] = {name: Shaky(getattr(world, name), node_id + name) for name in STORES}
-        node.ports = replace(node.ports, **shaky)
+        node.owned.ports = replace(node.owned.ports, **shaky)
     tick_every_second(world)
     world.run(2 * MINUTE)
 

@@ -192,7 +192,7 @@ def test_a_node_that_starts_in_an_outage_waits_for_its_end() -> None:
     world = World()
     node = world.start_node("a")
     fleet = Unanswered(world.tables)
-    node.ports = replace(node.ports, fleet=fleet)
+    node.owned.ports = replace(node.owned.ports, fleet=fleet)
     running = Runner(node, SystemClock())
     thread = Thread(target=running.run)
     thread.start()
@@ -210,7 +210,7 @@ def test_it_can_be_ended_while_it_waits() -> None:
     node = world.start_node("a")
     fleet = Unanswered(world.tables)
     fleet.refusals = 1_000_000
-    node.ports = replace(node.ports, fleet=fleet)
+    node.owned.ports = replace(node.owned.ports, fleet=fleet)
     running = Runner(node, SystemClock())
     thread = Thread(target=running.run)
     thread.start()

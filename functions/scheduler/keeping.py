@@ -1,0 +1,57 @@
+"""Keeps the table in step with what was fired: deletes, moves, ended jobs, and the watermark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+
+from functions.scheduler.ownership import Ownership
+from shared.domain.instants import Instant
+from shared.domain.keys import EntryKey
+from shared.ports import Completion
+
+#: How many entries of a shard one turn moves, each by a call of its own, so that the other steps get theirs.
+MOVES_AT_ONCE = 50
+
+
+@dataclass(slots=True)
+class Keeper:
+    owned: Ownership
+
+    def tidy_once(self) -> None:
+        """Delete the entries that are done with, move those that fire far ahead, end jobs whose last slot was skipped.
+
+        Raises StoreError; what is not done is done next time, by this owner or the next one.
+        """
+        for shard in list(self.owned.shards.values()):
+            with self.owned.lock:
+                doomed, moving = list(shard.to_delete), dict(islice(shard.to_move.items(), MOVES_AT_ONCE))
+                exhausted = list(shard.exhausted)
+            for entry in exhausted:
+                job = self.owned.ports.jobs.get(entry.job_key)
+                if job is not None and job.generation == entry.generation:
+                    expires_at = Instant(self.owned.ports.clock.now() + job.keep_after_completion_ms)
+                    self.owned.ports.jobs.complete([Completion(entry.job_key, entry.generation, expires_at)])
+            self.owned.ports.entries.delete([EntryKey(shard.number, entry_id) for entry_id in doomed])
+            for entry_id, next_at in moving.items():
+                self.owned.ports.entries.move(EntryKey(shard.number, entry_id), next_at)
+            with self.owned.lock:
+                shard.tidied(doomed, moving, exhausted)
+
+    def checkpoint_once(self) -> None:
+        """Make each watermark durable that has risen, and then mark the entries it speaks for. Raises StoreError."""
+        for number, shard in list(self.owned.shards.items()):
+            with self.owned.lock:
+                watermark = shard.safe_watermark()
+                lease = None if watermark is None else shard.ask(watermark)
+            if lease is None:
+                continue
+            if not self.owned.ports.fleet.checkpoint(lease):
+                self.owned.lose(number, None)
+                continue
+            with self.owned.lock:
+                settled = shard.checkpointed(lease)
+            if settled:
+                self.owned.ports.entries.clear_fresh(settled)
+                with self.owned.lock:
+                    shard.cleared_fresh(settled)

@@ -1,0 +1,153 @@
+"""Which shards this node owns, and whether it may act on it: beat, plan, take, lose.
+
+What the other parts of a node share is here too: the ports, and the lock that guards what is in memory. It is never
+held across a call to a port.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import RLock
+
+from functions.scheduler.membership import Observer, Trust
+from functions.scheduler.planning import plan
+from functions.scheduler.settings import Ports, Settings, ShardCountPinned
+from functions.scheduler.shard import Shard
+from shared.domain import message
+from shared.domain.fleet import FleetSnapshot, Lease, Node
+from shared.domain.instants import Instant
+from shared.observability.logs import logger_for
+
+_log = logger_for("scheduler")
+
+
+@dataclass(slots=True)
+class Ownership:
+    """A node's membership in the fleet, and the shards it holds."""
+
+    ports: Ports
+    settings: Settings
+    shards: dict[int, Shard] = field(default_factory=dict)
+    lock: RLock = field(default_factory=RLock)
+    #: Called under the lock with the number of a shard that was lost: whoever keeps something of it lets go.
+    on_lost: list[Callable[[int], None]] = field(default_factory=list)
+    #: As of the last beat and the last plan, for metrics.
+    beats: int = 0
+    skew_ms: int = 0
+    unowned: int = 0
+    _trust: Trust = field(init=False)
+    _observer: Observer = field(init=False)
+    _beat: int = 0
+    _is_firing: bool = True
+    _is_skewed: bool = False
+    _started_at: Instant = field(init=False)
+
+    def __post_init__(self) -> None:
+        timing = self.settings.timing
+        timing.check()
+        self._trust = Trust(timing.trust_ms)
+        self._observer = Observer(timing.dead_ms, longest_step_ms=timing.plan_ms * 3 // 2)
+        self._started_at = self.ports.clock.now()
+
+    def pin_shard_count(self) -> None:
+        """Check that the fleet has as many shards as this node thinks. Raises ShardCountPinned, StoreError."""
+        pinned = self.ports.fleet.pin_shard_count(self.settings.shard_count)
+        if pinned != self.settings.shard_count:
+            raise ShardCountPinned(configured=self.settings.shard_count, pinned=pinned)
+
+    @property
+    def may_dispatch(self) -> bool:
+        """Trusted, and the brake is off."""
+        return self._is_firing and self._trust.holds(self.ports.clock.monotonic())
+
+    @property
+    def held_count(self) -> int:
+        """Entries in memory."""
+        return sum(shard.held_count for shard in self.shards.values())
+
+    def lag_ms(self, now: Instant) -> int:
+        """Of the shard that is furthest behind."""
+        with self.lock:
+            return max((shard.lag_ms(now) for shard in self.shards.values()), default=0)
+
+    def beat_once(self) -> None:
+        """Show a sign of life; read the brake and the store's clock. Raises StoreError: then trust is not extended."""
+        started_at = self.ports.clock.monotonic()
+        self._beat += 1
+        settings = self.settings
+        row = Node(settings.node_id, self._beat, settings.version, message.VERSION, self._started_at)
+        answer = self.ports.fleet.beat(row)
+        self._trust.beaten(started_at=started_at, answered_at=self.ports.clock.monotonic())
+        self.beats += 1
+        if answer.control.is_firing != self._is_firing:
+            _log.warning("brake", extra={"action": "fleet.firing", "is_firing": answer.control.is_firing})
+            self._is_firing = answer.control.is_firing
+        self.guard_clock(answer.store_time)
+
+    def guard_clock(self, store_time: Instant | None) -> None:
+        if store_time is None:
+            return
+        skew_ms = self.ports.clock.now() - store_time
+        self.skew_ms = skew_ms
+        is_skewed = abs(skew_ms) > self.settings.timing.clock_guard_ms
+        if is_skewed != self._is_skewed:
+            _log.warning("clock", extra={"action": "clock.skew", "skew_ms": skew_ms, "takes_shards": not is_skewed})
+        self._is_skewed = is_skewed
+
+    def plan_once(self, load: Callable[[Shard], None]) -> None:
+        """Read the fleet, drop what was lost, take what is due to this node. Raises StoreError."""
+        started_at = self.ports.clock.monotonic()
+        snapshot = self.ports.fleet.snapshot()
+        self._observer.observe(snapshot.nodes, at=started_at)
+        self._drop_lost(snapshot)
+        owners = [snapshot.lease(number).owner for number in range(self.settings.shard_count)]
+        self.unowned = sum(owner not in snapshot.nodes for owner in owners)
+        self._trust.epochs_read(started_at=started_at)
+        if self._is_skewed or self.settings.node_id not in snapshot.nodes:
+            return
+        dead = {node_id for node_id in snapshot.nodes if self._observer.is_dead(node_id)} - {self.settings.node_id}
+        me, shard_count = self.settings.node_id, self.settings.shard_count
+        planned = plan(snapshot, me=me, holding=self.shards.keys(), dead=dead, shard_count=shard_count)
+        for seen in planned.orphans:
+            self._take(Shard(seen, self.settings.timing, self.ports.clock.now()))
+        if planned.balance is not None:
+            # Loaded before it is taken, so that its slots do not pause.
+            shard = Shard(planned.balance, self.settings.timing, self.ports.clock.now())
+            load(shard)
+            self._take(shard)
+        for node_id in dead:
+            if self._observer.silent_ms(node_id) > 10 * self.settings.timing.dead_ms:
+                self.ports.fleet.remove_node(node_id)
+
+    def _drop_lost(self, snapshot: FleetSnapshot) -> None:
+        for number, shard in list(self.shards.items()):
+            stored = snapshot.lease(number)
+            if (stored.owner, stored.epoch) != (shard.lease.owner, shard.lease.epoch):
+                self.lose(number, stored)
+
+    def lose(self, number: int, stored: Lease | None) -> None:
+        with self.lock:
+            if self.shards.pop(number, None) is None:
+                return
+            for let_go in self.on_lost:
+                let_go(number)
+        owner = stored.owner if stored else None
+        _log.info("lost", extra={"action": "shard.lose", "shard": number, "owner": owner})
+
+    def _take(self, shard: Shard) -> None:
+        seen = shard.lease
+        lease = self.ports.fleet.take(seen, owner=self.settings.node_id)
+        if lease is None:
+            return
+        with self.lock:
+            shard.taken(lease)
+            self.shards[lease.shard] = shard
+        _log.info(
+            "took", extra={"action": "shard.take", "shard": lease.shard, "epoch": lease.epoch, "from": seen.owner}
+        )
+
+    def give_up(self, shard: Shard) -> None:
+        """Leave it without an owner, so that the next one need not wait for silence. Raises StoreError."""
+        self.ports.fleet.disown(shard.lease)
+        self.lose(shard.number, None)

@@ -1,0 +1,70 @@
+"""Brings the entries of the owned shards from the table into memory: loads, and sweeps for what the API wrote since."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from functions.scheduler.capacity import residency_at
+from functions.scheduler.ownership import Ownership
+from functions.scheduler.shard import Shard
+from shared.domain.entry import Entry
+from shared.domain.instants import Instant
+from shared.observability.logs import logger_for
+
+_log = logger_for("scheduler")
+
+
+@dataclass(slots=True)
+class Reader:
+    owned: Ownership
+
+    def load_once(self) -> None:
+        """Load each shard that needs it. Raises StoreError: the rest comes next time."""
+        for shard in list(self.owned.shards.values()):
+            if shard.needs_load(self.owned.ports.clock.now()):
+                self.load(shard)
+
+    def load(self, shard: Shard) -> None:
+        started_at = self.owned.ports.clock.now()
+        with self.owned.lock:
+            self._adapt(shard)
+            gone = shard.begin_read()
+        until = Instant(started_at + min(self.owned.settings.timing.horizon_ms, shard.residency_ms))
+        for page in self.owned.ports.entries.due(shard.number, since=Instant(0), until=until):
+            self._absorb(shard, page)
+            if self.owned.held_count >= self.owned.settings.most_residents:
+                # The rest stays in the table. Of the last instant there may be more on the next page.
+                until = Instant(page[-1].next_at - 1)
+                _log.warning("full", extra={"action": "shard.load", "shard": shard.number, "until": until})
+                break
+        with self.owned.lock:
+            shard.end_load(gone, started_at=started_at, until=until)
+        _log.debug("loaded", extra={"action": "shard.load", "shard": shard.number, "entries": shard.resident_count})
+
+    def sweep_once(self) -> None:
+        """Read what the API wrote since the last sweep. Raises StoreError: a shard's next sweep looks back further."""
+        timing = self.owned.settings.timing
+        for shard in list(self.owned.shards.values()):
+            if shard.coverage.swept_at is None:
+                continue
+            started_at = self.owned.ports.clock.now()
+            with self.owned.lock:
+                gone = shard.begin_read()
+            since = Instant(min(shard.coverage.swept_at, started_at) - timing.margin_ms)
+            until = Instant(started_at + timing.sweep_ahead_ms)
+            for page in self.owned.ports.entries.due(shard.number, since=since, until=until):
+                self._absorb(shard, page)
+            with self.owned.lock:
+                shard.end_sweep(gone, started_at=started_at, since=since, until=until)
+
+    def _absorb(self, shard: Shard, page: list[Entry]) -> None:
+        now = self.owned.ports.clock.now()
+        with self.owned.lock:
+            self._adapt(shard)
+            for entry in page:
+                shard.absorb(entry, now)
+
+    def _adapt(self, shard: Shard) -> None:
+        """To how full the memory is."""
+        held, most = self.owned.held_count, self.owned.settings.most_residents
+        shard.residency_ms = residency_at(self.owned.settings.timing, held=held, most=most)
