@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 #: Tests that need no server and no clock, and so may run beside each other.
 FAST = ("tests/unit", "tests/architecture")
 SIMULATION = "tests/simulation"
+#: The others mostly wait. Groups that share a server stay together: see tests/conftest.py.
+TWO_AT_ONCE = ("-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder")
 ON_ALL_CORES = ("-n", "auto", "--dist", "worksteal")
 NO_TESTS_COLLECTED = 5
 
@@ -70,7 +72,7 @@ def test(arguments: Sequence[str]) -> int:
     fast = unit(arguments)
     simulated = _pytest(*ON_ALL_CORES, SIMULATION, *arguments)
     elsewhere = (f"--ignore={path}" for path in (*FAST, SIMULATION, "tests/benchmarks"))
-    slow = _pytest("tests", *elsewhere, *arguments)
+    slow = _pytest("tests", *elsewhere, *TWO_AT_ONCE, *arguments)
     if checked:
         print("check failed: see above, before the tests", flush=True)
     return max(checked, fast, simulated, slow)

@@ -15,6 +15,28 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
 _numbers = count(1)
+#: Minutes of waiting each.
+LONGEST = frozenset(("test_execution.py", "test_fleet_faults.py"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """For `-n 2 --dist loadgroup`: what shares a server runs in one process, and the longest begin first.
+
+    A module with a stack of its own is a group; the other tests of a folder are one, with the folder's stack or
+    emulator.
+    """
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(_group_of(item)))
+    items.sort(key=lambda item: (not _has_own_stack(item), item.path.name not in LONGEST))
+
+
+def _group_of(item: pytest.Item) -> str:
+    return item.path.stem if _has_own_stack(item) else item.path.parent.name
+
+
+def _has_own_stack(item: pytest.Item) -> bool:
+    return isinstance(item, pytest.Function) and hasattr(item.module, "stack")
 
 
 @pytest.fixture(scope="session")
