@@ -15,6 +15,7 @@ into a stack apart: `Carillon(..., data=DataStack(app, "Data", ...).data)`, as `
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from importlib.metadata import version
 
@@ -48,6 +49,7 @@ from infra.words import in_pascal_case
 from shared.config import (
     DEPLOYMENT_VARIABLE,
     EVENT_BUS_VARIABLE,
+    OWNER_CONCURRENCY_VARIABLE,
     UNDELIVERED_VARIABLE,
     dead_letter_variable,
     queue_variable,
@@ -134,6 +136,7 @@ class Carillon(Construct):
             **clocks,
             EVENT_BUS_VARIABLE: self.events.event_bus_name,
             "CARILLON_WORKER_LEASE_SECONDS": str(environment.worker_lease_seconds),
+            OWNER_CONCURRENCY_VARIABLE: json.dumps(dict(environment.owner_concurrency), sort_keys=True),
             **targets,
             **self._grant_rules(),
             **everyone,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,11 @@ PULSE_FOLDER_VARIABLE = "CARILLON_PULSE_FOLDER"
 DEFAULT_SHARD_COUNT = 16
 #: `host:port`, as a comma list: webhooks that may be called although their address is not public.
 INTERNAL_TARGETS_VARIABLE = "CARILLON_INTERNAL_TARGETS"
+
+#: How many runs of an owner may go on at once: a JSON object by owner_id, `*` for every owner that it does not name.
+OWNER_CONCURRENCY_VARIABLE = "CARILLON_OWNER_CONCURRENCY"
+#: Of the numbers in it.
+MOST_OF_OWNER = 1_000
 
 
 class ConfigurationMissing(Exception):
@@ -119,6 +125,19 @@ def http_needs_grant(environment: Mapping[str, str]) -> bool:
     if value not in {"open", "required"}:
         raise ValueError(f"CARILLON_HTTP_GRANTS is open or required, not {value!r}")
     return value == "required"
+
+
+def owner_maximums(environment: Mapping[str, str]) -> dict[str, int]:
+    """By owner_id, or `*`. Raises ValueError."""
+    given = json.loads(environment.get(OWNER_CONCURRENCY_VARIABLE) or "{}")
+    if not isinstance(given, dict) or not all(
+        type(maximum) is int and 1 <= maximum <= MOST_OF_OWNER for maximum in given.values()
+    ):
+        raise ValueError(
+            f"{OWNER_CONCURRENCY_VARIABLE} is an object of whole numbers from 1 to {MOST_OF_OWNER} by owner_id, such as"
+            f' {{"*": 50}}, not {given!r}'
+        )
+    return given
 
 
 def own_resources(environment: Mapping[str, str]) -> tuple[str, ...]:

@@ -23,6 +23,9 @@ SENTENCES: Final[Mapping[str, str]] = {
     "not_planned": "the job's schedule has no slot at this instant",
     "misfired": "it was too late when it could have been fired, and the job's misfire policy left it out",
     "overlap": "an earlier run was still going, and the job's overlap policy left this one out",
+    "place": "an earlier run is still going; this one looks for a place again at {lease_until}",
+    "owner_maximum": "the owner has as many runs going as this deployment allows; it looks again at {lease_until}",
+    "handed_back": "its worker was stopped before the start, and another one takes it",
     "superseded": "the job was changed at {from_at}; this slot belongs to what it was before",
     "brake": "firing is off for the whole fleet: PUT /v1/fleet/firing turns it on",
     "no_owner": "no scheduler node owns shard {shard}; one takes it within seconds if any is alive",
@@ -31,6 +34,12 @@ SENTENCES: Final[Mapping[str, str]] = {
     "retry": "an attempt failed, and the next one is at {lease_until}",
     "no_record": "there is no record of it: the job has ended, and its runs are kept for a limited time",
     "future": "its time has not come",
+}
+#: Of runs that a worker claimed and gave up before their start, by the reason in their row.
+_WAITS: Final[Mapping[str, str]] = {
+    "overlap": "place",
+    "owner_maximum": "owner_maximum",
+    "handed_back": "handed_back",
 }
 
 
@@ -101,6 +110,8 @@ def _found(evidence: Evidence) -> tuple[Outcome, str | None]:
     if run.status is RunStatus.RUNNING:
         return "running", None
     if run.status is RunStatus.WAITING:
+        if (waits_for := _WAITS.get(run.reason or "")) is not None:
+            return "waiting", waits_for
         is_first = not run.attempts and run.started_at is None
         return "waiting", _why_not_yet(evidence, run.lease_until) if is_first else "retry"
     if run.status in {RunStatus.SKIPPED, RunStatus.CANCELLED} and run.started_at is None:

@@ -97,8 +97,9 @@ class Bookkeeper:
         )
 
     def _leave_places(self, ends: Sequence[End], stored: Mapping[LiveRun, RunStatus | None]) -> None:
-        """Of those that have one; a fenced run has lost it to its newer claim."""
-        kept, left = [], []
+        """Of those that have one; a fenced run has lost its job's to its newer claim."""
+        kept: list[Hold] = []
+        left = [live.owner_hold for live, _ in ends if live.owner_hold is not None]
         for live, finish in ends:
             if live.hold is None or live.job is None or stored[live] is None:
                 continue

@@ -101,14 +101,16 @@ def finish_without_start(run: Run, reason: str, *, now: Instant, retention_ms: i
     )
 
 
-def finish_to_wait(run: Run, *, until: Instant, now: Instant) -> Finish:
-    """The end of a claim that found no place to run: the same attempt is claimed again at `until`."""
+def finish_to_wait(run: Run, reason: str, *, until: Instant, now: Instant) -> Finish:
+    """The end of a claim that is given up before the start, such as one that found no place to run: the same attempt is
+    claimed again at `until`.
+    """
     return Finish(
         key=run.key,
         token=run.token,
         status=RunStatus.WAITING,
         ended_at=now,
-        reason="overlap",
+        reason=reason,
         lease_until=until,
         attempt=run.attempt,
     )

@@ -33,8 +33,14 @@ class LiveRun:
     progress: str | None = None
     #: Its place, where its job counts them.
     hold: Hold | None = None
+    #: And the one among its owner's, where the owner has a maximum.
+    owner_hold: Hold | None = None
     #: Decided, and not yet stored.
     finish: Finish | None = None
+
+    @property
+    def holds(self) -> list[Hold]:
+        return [hold for hold in (self.hold, self.owner_hold) if hold is not None]
 
     def report(self, text: str) -> None:
         self.progress = text

@@ -35,6 +35,7 @@ COUNTED: Mapping[str, str] = MappingProxyType(
         "cancelled": RunStatus.CANCELLED,
         "fenced": "fenced",
         "duplicates": "duplicate",
+        "delayed": "delayed",
         "skipped_paused": "paused",
         "skipped_superseded": "superseded",
         "skipped_overlap": "overlap",

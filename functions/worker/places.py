@@ -1,4 +1,4 @@
-"""The places of a job's runs, as a worker takes and leaves them."""
+"""The places of a job's runs, and of an owner's, as a worker takes and leaves them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from functions.worker.settings import WorkerSettings
 from shared.domain.errors import Fenced, StoreError
 from shared.domain.instants import Instant
 from shared.domain.job import Job
-from shared.domain.keys import RunKey
+from shared.domain.keys import RunKey, owner_of
 from shared.domain.overlap import Holder, Place, Yielding, next_look, places_of, yielding
+from shared.domain.owner_places import holder_id, rows_for
 from shared.domain.run import Finish
 from shared.observability.logs import logger_for
 from shared.ports import Clock, Hold, JobStore, RunStore
@@ -28,10 +29,28 @@ class Places:
     settings: WorkerSettings
 
     def take(self, live: LiveRun) -> Finish | None:
-        """None: the run may start, in a place of its own where its job counts them; else how it yields.
+        """None: the run may start, in a place of its own where its job or its owner counts them; else how it yields.
 
         Raises StoreError, and Fenced when a newer claim of the run has the place.
         """
+        finish = self._take_of_job(live)
+        return self._take_of_owner(live) if finish is None else finish
+
+    def _take_of_owner(self, live: LiveRun) -> Finish | None:
+        maximum = self.settings.owner_maximums.of(owner_of(live.run.job_key))
+        if maximum is None or live.owner_hold is not None:
+            return None
+        now = self.clock.now()
+        holder = Holder(holder_id(live.run.key), live.run.token, Instant(now + self.settings.lease_ms))
+        for key, limit in rows_for(live.run.key, live.run.token, maximum=maximum):
+            hold = Hold(key, holder, Place.OWNER)
+            if not self._try(hold, limit):
+                live.owner_hold = hold
+                return None
+        look_at = next_look(since=live.dispatch.enqueued_at, now=now, are_many=True)
+        return finish_to_wait(live.run, "owner_maximum", until=look_at, now=now)
+
+    def _take_of_job(self, live: LiveRun) -> Finish | None:
         job = live.job
         limit = None if job is None else places_of(job)
         if job is None or limit is None or live.hold is not None:
@@ -46,27 +65,33 @@ class Places:
             live.hold = hold
             return None
         now = self.clock.now()
-        look_at = next_look(job, since=live.dispatch.enqueued_at, now=now)
+        look_at = next_look(since=live.dispatch.enqueued_at, now=now, are_many=job.overlap == "allow")
         if what is Yielding.BUFFER and not self._is_buffered(job, self._hold_of(live, Place.BUFFER, until=look_at), by):
             what = Yielding.SKIP
         if what is Yielding.SKIP:
             return finish_without_start(live.run, "overlap", now=now, retention_ms=self.settings.run_retention_ms)
-        return finish_to_wait(live.run, until=look_at, now=now)
+        return finish_to_wait(live.run, "overlap", until=look_at, now=now)
 
     def extend(self, lives: Sequence[LiveRun], *, until: Instant) -> list[LiveRun]:
-        """Keep the places of those that have one; answers those that have lost it. Raises StoreError."""
-        held = [(live, live.hold) for live in lives if live.hold is not None]
+        """Keep the places of those that have one; answers those that have lost their job's: of an owner's runs one too
+        many does no harm. Raises StoreError.
+        """
+        held = [(live, hold) for live in lives for hold in live.holds]
         if not held:
             return []
         answers = self.job_store.extend([_until(hold, until) for _, hold in held])
-        return [live for (live, _), is_held in zip(held, answers, strict=True) if not is_held]
+        return [
+            live
+            for (live, hold), is_held in zip(held, answers, strict=True)
+            if not is_held and hold.place is not Place.OWNER
+        ]
 
     def leave(self, live: LiveRun) -> None:
         """Of a run that does not start after all."""
-        if live.hold is None:
+        if not live.holds:
             return
         try:
-            self.job_store.release([live.hold])
+            self.job_store.release(live.holds)
         except StoreError as error:
             # It lapses with its lease.
             _logger.warning(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from shared.config import owner_maximums
 from shared.domain.instants import DAY, MINUTE, SECOND
+from shared.domain.owner_places import OwnerMaximums
 from shared.domain.timing import CLOCK_BOUND_MS, Timing
 from shared.schema import DEAD_LETTER_RETENTION_DAYS, LANE_RETENTION_DAYS
 
@@ -26,6 +28,8 @@ class WorkerSettings:
     unreadable_hidden_ms: int = 5 * MINUTE
     #: Handlers at once, per lane.
     threads: int = 16
+    #: How many runs of an owner may go on at once, on all workers of a deployment together.
+    owner_maximums: OwnerMaximums = OwnerMaximums()
 
     @property
     def lease_seconds(self) -> float:
@@ -69,6 +73,7 @@ class WorkerSettings:
             clock_bound_ms=int(environment.get("CARILLON_CLOCK_BOUND_MS", default.clock_bound_ms)),
             run_retention_ms=int(environment.get("CARILLON_RUN_RETENTION_DAYS", default.run_retention_ms // DAY)) * DAY,
             threads=int(environment.get("CARILLON_WORKER_THREADS", default.threads)),
+            owner_maximums=OwnerMaximums(owner_maximums(environment)),
         )
         settings.check()
         return settings

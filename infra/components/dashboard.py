@@ -13,7 +13,7 @@ WIDTH = 12
 _SUM, _MAX, _AVERAGE = cloudwatch.Stats.SUM, cloudwatch.Stats.MAXIMUM, cloudwatch.Stats.AVERAGE
 _PARTS = ("drift_dispatch", "drift_queue", "drift_claim", "drift_start")
 _ENDS = ("started", "succeeded", "failed", "timed_out", "cancelled")
-_ODD = ("fenced", "duplicates", "skipped_paused", "skipped_superseded", "skipped_overlap")
+_ODD = ("fenced", "duplicates", "delayed", "skipped_paused", "skipped_superseded", "skipped_overlap")
 
 
 class Dashboard(Construct):

@@ -13,13 +13,17 @@ from infra.settings.lanes import Host, LaneSettings
 from infra.settings.network import NetworkSettings
 from infra.settings.tables import WarmThroughput
 from infra.settings.tasks import TaskSettings
-from shared.config import DEFAULT_SHARD_COUNT
+from shared.config import DEFAULT_SHARD_COUNT, MOST_OF_OWNER
 from shared.schema import DEAD_LETTER_RETENTION_DAYS, DEFAULT_LANE, LANES, LONG_LANE
 
 #: The numbers that CloudWatch Logs accepts.
 LOG_RETENTION_DAYS = (1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3653)
 #: The longest time between two sweeps that the protocol's margin carries with room to spare.
 LONGEST_SWEEP_MS = 10_000
+#: An owner_id, or the `*` that stands for all others.
+_OWNER = r"^(\*|[A-Za-z0-9_.:@|+=-]{1,64})$"
+#: All variables of a function together may have 4 KB.
+MOST_NAMED_OWNERS = 20
 
 
 @dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
@@ -97,6 +101,10 @@ class Environment:
     worker_lease_seconds: Annotated[int, Field(ge=5, le=300)] = 30
     #: Between the clocks of two hosts; the default bears 45 s of error on each of them.
     clock_bound_ms: Annotated[int, Field(ge=1000, le=600_000)] = 90_000
+    #: How many runs of an owner may go on at once, by owner_id; `*` is every owner that is not named. Others wait.
+    owner_concurrency: Mapping[Annotated[str, Field(pattern=_OWNER)], Annotated[int, Field(ge=1, le=MOST_OF_OWNER)]] = (
+        field(default_factory=dict)
+    )
     #: None: share what the account has left. AWS lets nobody reserve the last 100.
     worker_reserved_concurrency: int | None = None
     #: A snapshot shortens a cold start to a third, and is paid for by the hour for each published version.
@@ -146,6 +154,11 @@ class Environment:
             raise ValueError(
                 f"run_retention_days {self.run_retention_days} must exceed the {DEAD_LETTER_RETENTION_DAYS} days that "
                 "a queue keeps a message, or a late duplicate would run again: set 15 or more"
+            )
+        if len(self.owner_concurrency) > MOST_NAMED_OWNERS:
+            raise ValueError(
+                f"owner_concurrency names {len(self.owner_concurrency)} owners, and workers can be told of "
+                f'{MOST_NAMED_OWNERS}: name those that differ, and give the others one number as "*"'
             )
         self._check_concurrency()
         return self

@@ -20,10 +20,11 @@ _LOOKS_PER_WAIT = 10
 
 
 class Place(StrEnum):
-    """A kind of place: to run, and to wait as the one run that `buffer_one` keeps."""
+    """A kind of place: to run, and to wait as the one run that `buffer_one` keeps; and one of the owner's."""
 
     RUN = "holders"
     BUFFER = "buffered"
+    OWNER = "owner_holders"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,9 @@ def yielding(job: Job, run_id: str, by: Sequence[Holder]) -> Yielding:
             return Yielding.WAIT
 
 
-def next_look(job: Job, *, since: Instant, now: Instant) -> Instant:
-    """When a waiting run looks for a place again. Only those of a `max_concurrent` may be many, and look less often."""
-    longest_ms = LONGEST_LOOK_MS if job.overlap == "allow" else FIRST_LOOK_MS
+def next_look(*, since: Instant, now: Instant, are_many: bool) -> Instant:
+    """When a waiting run looks for a place again: less and less often where many may wait, those of a `max_concurrent`
+    or of an owner's maximum.
+    """
+    longest_ms = LONGEST_LOOK_MS if are_many else FIRST_LOOK_MS
     return Instant(now + max(FIRST_LOOK_MS, min((now - since) // _LOOKS_PER_WAIT, longest_ms)))

@@ -45,6 +45,7 @@ UNITS: Mapping[str, str] = MappingProxyType(
         "cancelled": "Count",
         "fenced": "Count",
         "duplicates": "Count",
+        "delayed": "Count",
         "skipped_paused": "Count",
         "skipped_superseded": "Count",
         "skipped_overlap": "Count",

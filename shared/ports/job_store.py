@@ -57,7 +57,9 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """The place of one run at its job."""
+    """The place of one run at its job, or at its owner: `job_key` is then the row that `owner_places.rows_for` names,
+    and the holder's run_id its `holder_id`.
+    """
 
     job_key: str
     holder: Holder
@@ -126,7 +128,8 @@ class JobStore(Protocol):
 
         Holders that fell silent lose theirs. Held again by the same claim it is prolonged, so a lost answer is no loss.
         Neither revision nor what the API writes changes, nor does `write` change holders. Of a job without a row
-        nobody holds anything, and nobody is in the way.
+        nobody holds anything, and nobody is in the way; an owner's row is made by the first who takes a place in it,
+        and goes by itself when nobody has for a while.
         """
         ...
 

@@ -11,7 +11,7 @@ from shared.config import TableNames
 from shared.domain.instants import Instant
 from shared.domain.job import Job
 from shared.domain.overlap import Holder, Place
-from shared.ports import Hold, Written
+from shared.ports import Hold, JobFilter, Written
 from tests.contract.faults import LOST, Faults
 from tests.contract.races import race
 from tests.contract.stores import Stores, dynamo_stores
@@ -138,6 +138,42 @@ def test_of_a_job_that_is_gone_nobody_holds_anything(stores: Stores) -> None:
     assert stores.jobs.extend([held(job, "r1")]) == [False]
     stores.jobs.release([held(job, "r1")])
     assert stores.jobs.get(job.job_key) is None
+
+
+def of_owner(run_id: str, token: int = 1, *, row: str = "owner/.places.0", lease_until: int = NOW + LEASE_MS) -> Hold:
+    return Hold(row, Holder(run_id, token, Instant(lease_until)), Place.OWNER)
+
+
+def test_an_owners_row_is_made_by_the_first_who_takes_a_place_in_it(stores: Stores) -> None:
+    assert stores.jobs.extend([of_owner("r1_job")]) == [False]
+    assert hold(stores, of_owner("r1_job"), limit=2) == ()
+    assert hold(stores, of_owner("r1_a-job_2"), limit=2) == ()
+    assert {each.run_id for each in hold(stores, of_owner("r2_job"), limit=2)} == {"r1_job", "r1_a-job_2"}
+
+    assert stores.jobs.extend([of_owner("r1_job", lease_until=NOW * 2), of_owner("r2_job")]) == [True, False]
+    stores.jobs.release([of_owner("r1_a-job_2")])
+    assert hold(stores, of_owner("r2_job"), limit=2) == ()
+
+
+def test_of_sixteen_that_race_in_an_owners_new_row_no_more_get_a_place_than_there_are(stores: Stores) -> None:
+    answers = race(lambda number: hold(stores, of_owner(f"r{number}_job"), limit=3))
+
+    assert answers.count(()) == 3
+
+
+def test_an_owners_silent_holders_lose_their_places(stores: Stores) -> None:
+    hold(stores, of_owner("dead_job"))
+    late = NOW + LEASE_MS + BOUND_MS + 1
+
+    assert hold(stores, of_owner("r2_job", lease_until=late), now=late) == ()
+    assert hold(stores, of_owner("dead_job", 2), now=late) == (holder("r2_job", lease_until=late),)
+
+
+def test_an_owners_row_is_no_job(stores: Stores) -> None:
+    hold(stores, of_owner("r1_job"))
+
+    assert stores.jobs.list_of_owner("owner", only=JobFilter(), limit=10).items == ()
+    assert stores.jobs.count_of_owner("owner", at_most=10) == 0
 
 
 @pytest.fixture

@@ -109,6 +109,7 @@ EVERY_SETTING: dict[str, object] = {
     "warm_throughput": {"reads_per_second": 20000, "writes_per_second": 8000},
     "alarm_email": "ops@example.com",
     "drift_slo_ms": 250,
+    "owner_concurrency": {"*": 50, "batch": 5},
     "permission_boundary": "TeamBoundary",
     "tags": {"team": "platform"},
 }

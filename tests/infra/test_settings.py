@@ -87,6 +87,9 @@ REFUSED: list[tuple[object, str]] = [
     ({"permission_boundary": "a b"}, "setting permission_boundary of .*: give the name of a managed policy"),
     ({"custom_domain": {"name": "HTTP://x", "certificate_arn": "x"}}, "setting custom_domain.name of .* a host name"),
     ({"warm_throughput": {"reads_per_second": 1}}, "setting warm_throughput.reads_per_second"),
+    ({"owner_concurrency": {"*": 0}}, r"setting owner_concurrency"),
+    ({"owner_concurrency": {"two words": 1}}, "setting owner_concurrency"),
+    ({"owner_concurrency": {str(number): 1 for number in range(21)}}, "names 21 owners, .* can be told of 20"),
     ({"drift_slo_ms": 0}, "setting drift_slo_ms"),
     ({"grants": [{"arn": "report"}]}, "setting grants.0 .* arn 'report' is no ARN: it looks like"),
     ({"grants": [{"arn": "arn:aws:glue:eu-west-1:123456789012:job/x"}]}, "no usual action: name them in actions"),
@@ -111,6 +114,7 @@ def test_what_cannot_be_deployed_is_refused_in_a_sentence(given: object, sentenc
     [
         {"shard_count": 256},
         {"sweep_interval_ms": 10_000},
+        {"owner_concurrency": {"*": 1000, "team@example.com": 1}},
         {"run_retention_days": 15},
         {"worker_reserved_concurrency": 14},
         {"scheduler": {"tasks": 6}},

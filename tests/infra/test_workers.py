@@ -6,6 +6,7 @@ from shared.config import (
     EVENT_BUS_VARIABLE,
     PULSE_FOLDER_VARIABLE,
     dead_letter_variable,
+    owner_maximums,
     queue_variable,
     table_variable,
 )
@@ -65,6 +66,13 @@ def test_both_hosts_are_told_the_same(prod: Synthesis) -> None:
     assert {name for name in task if name.endswith("_TABLE")} == set(map(table_variable, WORKER_TABLES))
     dead_letters = {dead_letter_variable(lane) for lane in schema.LANES}
     assert {name for name in task if name.endswith("_QUEUE_URL")} == lanes | dead_letters
+
+
+def test_both_hosts_are_told_how_many_runs_an_owner_may_have(prod: Synthesis, chosen: Synthesis) -> None:
+    variables = chosen.function(HANDLER)["Environment"]["Variables"]
+
+    assert owner_maximums(variables) == {"*": 50, "batch": 5}
+    assert owner_maximums(prod.function(HANDLER)["Environment"]["Variables"]) == {}
 
 
 def test_both_hosts_tell_events_on_the_bus_of_their_own_carillon(prod: Synthesis) -> None:

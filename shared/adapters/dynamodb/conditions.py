@@ -22,9 +22,12 @@ IS_NOT_ANSWERED = "#generation = :generation AND attribute_not_exists(#cancellat
 RECORD_CANCELLATION = "SET #cancellation = :cancellation"
 #: `#place` is the attribute of a kind of place, a map of its holders by run_id; `#run` is the run that takes one.
 NOBODY_HELD_YET = "attribute_exists(#job_key) AND attribute_not_exists(#place)"
+NOBODY_OF_OWNER_HELD_YET = "attribute_not_exists(#place)"
 FIRST_HOLDER = "SET #place = :holders"
 ROOM_IS_LEFT = "size(#place) <= :most AND attribute_not_exists(#place.#run)"
 TAKE_PLACE = "SET #place.#run = :holder"
+#: Beside either of them, in a row that is of no job and is nobody's to delete.
+KEEP_ROW = ", #expires_at = :expires_at"
 JOBS_OF_SLICE = "#owner_slice = :slice"
 
 # access -------------------------------------------------------------------------------------------------------------

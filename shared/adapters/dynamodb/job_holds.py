@@ -6,18 +6,20 @@ there and writes where that is still so. Maps stay empty when the last holder le
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.faults import ConditionFailed
 from shared.adapters.dynamodb import conditions, job_rows
 from shared.adapters.dynamodb.attributes import Row, Value, read_whole, whole
+from shared.adapters.dynamodb.columns import seconds_until
 from shared.adapters.dynamodb.rounds import rounds
 from shared.adapters.dynamodb.statements import Statement, Statements, update
 from shared.domain.errors import StoreContended
-from shared.domain.instants import Instant
-from shared.domain.overlap import Free, Holder, Taken, room_for
+from shared.domain.instants import DAY, Instant
+from shared.domain.overlap import Free, Holder, Place, Taken, room_for
 from shared.ports.job_store import Hold
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 _TOKEN, _LEASE_UNTIL = "token", "lease_until"
 #: Each time another run was faster; one of them got further then.
 _RACES_LOST = 50
+#: Longer than any run goes on after its start, for a heartbeat does not prolong it.
+_OWNER_ROW_KEPT_MS = 2 * DAY
 
 
 class JobHolds:
@@ -39,11 +43,10 @@ class JobHolds:
         values = {":most": whole(limit - 1), ":holder": _write(hold.holder)}
         row = self._write(hold, conditions.TAKE_PLACE, conditions.ROOM_IS_LEFT, values)
         for _ in range(_RACES_LOST):
-            if row is None:
+            if row is None or (not row and hold.place is not Place.OWNER):
                 return ()
             if hold.place not in row:
-                values = {":holders": {"M": {hold.holder.run_id: _write(hold.holder)}}}
-                row = self._write(hold, conditions.FIRST_HOLDER, conditions.NOBODY_HELD_YET, values)
+                row = self._be_first(hold)
                 continue
             holders = _read(row[hold.place])
             room = room_for(hold.holder, holders, limit=limit, now=now, clock_bound_ms=clock_bound_ms)
@@ -51,6 +54,12 @@ class JobHolds:
                 return room.by
             row = self._replace(hold, row[hold.place]["M"], room, limit)
         raise StoreContended("jobs.hold", f"{hold.job_key}: other runs were faster each time")
+
+    def _be_first(self, hold: Hold) -> Row | None:
+        is_of_job = hold.place is not Place.OWNER
+        condition = conditions.NOBODY_HELD_YET if is_of_job else conditions.NOBODY_OF_OWNER_HELD_YET
+        values = {":holders": {"M": {hold.holder.run_id: _write(hold.holder)}}}
+        return self._write(hold, conditions.FIRST_HOLDER, condition, values)
 
     def _replace(self, hold: Hold, seen: Row, room: Free, limit: int) -> Row | None:
         """Take the place of those that are gone, and of one's own older claim, where they are still as seen."""
@@ -66,14 +75,31 @@ class JobHolds:
         if mine not in seen:
             terms.append("attribute_not_exists(#place.#run)")
         removed = [f"#place.#seen{number}" for number in range(len(room.gone))]
-        expression = conditions.TAKE_PLACE + (f" REMOVE {', '.join(removed)}" if removed else "")
-        return self._write(hold, expression, " AND ".join(terms), values, names)
+        return self._write(hold, conditions.TAKE_PLACE, " AND ".join(terms), values, names=names, removed=removed)
 
     def _write(
-        self, hold: Hold, expression: str, condition: str, values: Row, names: dict[str, str] | None = None
+        self,
+        hold: Hold,
+        expression: str,
+        condition: str,
+        values: Row,
+        *,
+        names: Mapping[str, str] = MappingProxyType({}),
+        removed: Sequence[str] = (),
     ) -> Row | None:
-        """None when it was written, or when there is no job; else the row that refused it."""
-        known = {"#place": hold.place.value, "#run": hold.holder.run_id, "#job_key": job_rows.KEY, **(names or {})}
+        """None when it was written; else the row that refused it, empty when there is none."""
+        if hold.place is Place.OWNER:
+            expression += conditions.KEEP_ROW
+            values = values | {":expires_at": seconds_until(hold.holder.lease_until + _OWNER_ROW_KEPT_MS)}
+        if removed:
+            expression += f" REMOVE {', '.join(removed)}"
+        known = {
+            "#place": hold.place.value,
+            "#run": hold.holder.run_id,
+            "#job_key": job_rows.KEY,
+            "#expires_at": job_rows.TTL,
+        }
+        known |= names
         used = {name: of for name, of in known.items() if name in f"{expression} {condition}"}
         try:
             self._calls.repeat(
@@ -89,7 +115,7 @@ class JobHolds:
                 ),
             )
         except ConditionFailed as failed:
-            return failed.row
+            return failed.row or {}
         return None
 
     def extend(self, holds: Sequence[Hold]) -> list[bool]:

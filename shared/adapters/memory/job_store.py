@@ -8,7 +8,7 @@ from shared.adapters.job_rules import is_as_read, is_completed, is_written
 from shared.adapters.memory.tables import MemoryTables
 from shared.domain.instants import Instant
 from shared.domain.job import Cancellation, Job, JobState
-from shared.domain.overlap import Holder, Taken, room_for
+from shared.domain.overlap import Holder, Place, Taken, room_for
 from shared.domain.pages import Page
 from shared.ports.job_store import (
     Completion,
@@ -81,7 +81,7 @@ class MemoryJobStore:
 
     def hold(self, hold: Hold, *, limit: int, now: Instant, clock_bound_ms: int) -> tuple[Holder, ...]:
         with self._tables.lock:
-            if hold.job_key not in self._tables.jobs:
+            if hold.place is not Place.OWNER and hold.job_key not in self._tables.jobs:
                 return ()
             held = self._tables.holders.setdefault((hold.job_key, hold.place), {})
             room = room_for(hold.holder, held.values(), limit=limit, now=now, clock_bound_ms=clock_bound_ms)

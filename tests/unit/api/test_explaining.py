@@ -91,6 +91,18 @@ def test_a_run_between_two_attempts_says_when_the_next_one_is(world: World) -> N
 
 @pytest.mark.parametrize(
     ("reason", "told"),
+    [("overlap", "place"), ("owner_maximum", "owner_maximum"), ("handed_back", "handed_back")],
+)
+def test_a_run_that_waits_before_its_start_says_for_what(world: World, reason: str, told: str) -> None:
+    run = run_of(world, world.job(), slot_of(world, 2))
+    waiting = replace(run, status=RunStatus.WAITING, reason=reason, lease_until=Instant(run.slot + HOUR))
+    world.tables.put_run(waiting, waiting.lease_until)
+    found = explained(world, run_id=run.run_id)
+    assert (found["outcome"], found["reason"]) == ("waiting", told)
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
     [("misfire", "misfired"), ("overlap", "overlap"), ("paused", "paused"), ("superseded", "superseded")],
 )
 def test_a_slot_that_was_skipped_says_why(world: World, reason: str, told: str) -> None:

@@ -53,10 +53,10 @@ def test_an_earlier_run_never_cancels_a_later_one() -> None:
 
 
 def test_only_the_many_that_wait_for_a_limit_look_less_often_the_longer_they_wait() -> None:
-    limited, buffered = make_job(max_concurrent=3), make_job(overlap="buffer_one")
     looks = [
-        next_look(limited, since=NOW, now=Instant(NOW + waited)) - NOW - waited for waited in (0, MINUTE, 60 * MINUTE)
+        next_look(since=NOW, now=Instant(NOW + waited), are_many=True) - NOW - waited
+        for waited in (0, MINUTE, 60 * MINUTE)
     ]
 
     assert looks == [4 * SECOND, 6 * SECOND, 30 * SECOND]
-    assert next_look(buffered, since=Instant(0), now=NOW) == NOW + 4 * SECOND
+    assert next_look(since=Instant(0), now=NOW, are_many=False) == NOW + 4 * SECOND
