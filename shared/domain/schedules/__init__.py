@@ -5,7 +5,6 @@
     slots     next_slot, slots, is_slot     -> cron through daylight (zones) over matching (plain calendar)
     jitter    fire_at                       missed, misfire   what an outage left
     codec     encode, decode                preview           what a user sees before creating
-    second_opinion                          where croniter would fire differently; the only file that imports it
 
 Daylight saving is decided in `daylight` alone, and every local time in Carillon goes by that rule.
 """

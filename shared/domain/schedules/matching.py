@@ -2,7 +2,7 @@
 
 Local times are milliseconds since 1970-01-01T00:00 local. Carillon searches by itself rather than through croniter:
 counting ten thousand missed slots needs the sets anyway, croniter takes 40-170 us for what takes 3 here, and it reads
-a third of the collected cases differently (`second_opinion` says where).
+a third of the collected cases differently (a test says where).
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from shared.domain.instants import MINUTE
 from shared.domain.schedules import PreviewSlot, preview
-from shared.domain.schedules.second_opinion import first_difference
 from shared.domain.schedules.values import Cron
 from tests.unit.schedules.moments import NOW, at, schedule
 
@@ -104,11 +103,3 @@ def test_the_last_hours_of_the_calendar_can_be_previewed() -> None:
     after = at("9999-12-31T23:00Z")
     planned = Cron(expression="* * * * *", timezone="Pacific/Pago_Pago")
     assert len(preview(planned, after, 100)) == 59
-
-
-def test_croniter_agrees_on_plain_expressions_and_differs_on_known_traps() -> None:
-    plain = Cron(expression="30 2 * * MON-FRI", timezone="Europe/Berlin")
-    assert first_difference(plain, NOW, 5) is None
-    assert first_difference(Cron(expression="30-30 2 * * *"), NOW, 5) == at("2026-06-02T02:30Z")
-    assert first_difference(Cron(expression="0 5 LW * *"), NOW, 5) is not None
-    assert first_difference(Cron(expression="cron(0 12 ? * MON *)"), NOW, 5) is None
