@@ -14,6 +14,7 @@ from localstack import processes
 from localstack.environment import ACCOUNT, REGION, require_loopback, scrubbed
 
 if TYPE_CHECKING:
+    from localstack.certificate import Certificate
     from localstack.processes import Running
     from localstack.workspace import Workspace
 
@@ -30,28 +31,32 @@ class EmulatorFailed(Exception):
     """The emulator did not come up; the log says why."""
 
 
-def endpoint_of(port: int) -> str:
-    return f"http://{HOST}:{port}"
+def endpoint_of(port: int, *, has_tls: bool = False) -> str:
+    return f"{'https' if has_tls else 'http'}://{HOST}:{port}"
 
 
-def launch(workspace: Workspace, port: int) -> Running:
-    """Starts it; `wait_until_ready` says when it answers."""
+def launch(workspace: Workspace, port: int, *, certificate: Certificate | None = None) -> Running:
+    """Starts it; `wait_until_ready` says when it answers.
+
+    With a certificate it speaks TLS, as buckets and queues demand of whoever is not root, and lets nobody do what its
+    policies do not allow. The certificate must be trusted already (`certificate.trusting`).
+    """
     return processes.start(
         NAME,
-        _command(port),
-        environ=_environment(workspace, port),
+        _command(port, certificate),
+        environ=_environment(workspace, port, certificate),
         folder=workspace.subfolder("emulator"),
         log=workspace.log(NAME),
     )
 
 
-def wait_until_ready(process: Running, workspace: Workspace, port: int) -> None:
+def wait_until_ready(process: Running, workspace: Workspace, port: int, *, has_tls: bool = False) -> None:
     """Waits for the first answer.
 
     Raises:
         EmulatorFailed: it ended, or did not answer in time.
     """
-    endpoint = endpoint_of(port)
+    endpoint = endpoint_of(port, has_tls=has_tls)
     processes.wait_until(
         lambda: not process.is_alive() or is_healthy(endpoint),
         timeout_seconds=READY_SECONDS,
@@ -93,8 +98,13 @@ def adopted_endpoint() -> str | None:
     return endpoint
 
 
-def _command(port: int) -> list[str]:
+def _command(port: int, certificate: Certificate | None) -> list[str]:
     """The entry it ships. CARILLON_EMULATOR=uvicorn answers about twice as fast, where those packages are there."""
+    if certificate is not None:
+        # The entry it ships would listen on port 443 as well.
+        files = ["--certfile", str(certificate.path), "--keyfile", str(certificate.key)]
+        server = ["hypercorn", "ministack.app:app", "--bind", f"{HOST}:{port}", "--keep-alive", "75"]
+        return [sys.executable, "-P", "-m", *server, *files]
     packages = ("uvicorn", "uvloop", "httptools")
     if os.environ.get("CARILLON_EMULATOR") == "uvicorn" and all(find_spec(package) for package in packages):
         server = ["uvicorn", "ministack.app:app", "--host", HOST, "--port", str(port)]
@@ -102,10 +112,12 @@ def _command(port: int) -> list[str]:
     return [sys.executable, "-P", "-m", "ministack"]
 
 
-def _environment(workspace: Workspace, port: int) -> dict[str, str]:
+def _environment(workspace: Workspace, port: int, certificate: Certificate | None) -> dict[str, str]:
     """Also what every Lambda function inside sees. The defaults would listen on every address of the machine."""
+    enforcing = {} if certificate is None else {"AUTH": "true", "USE_SSL": "1"}
     return {
-        **scrubbed(os.environ, endpoint=endpoint_of(port)),
+        **scrubbed(os.environ, endpoint=endpoint_of(port, has_tls=certificate is not None)),
+        **enforcing,
         "GATEWAY_PORT": str(port),
         "BIND_HOST": HOST,
         "MINISTACK_REGION": REGION,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import boto3
 from localstack_client.config import get_service_endpoint  # type: ignore[import-untyped]
 
-from localstack.environment import HARMLESS, REGION, UnsafeTarget, require_loopback
+from localstack.environment import HARMLESS, REGION, TRUSTED, UnsafeTarget, require_loopback
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -26,14 +27,16 @@ def client(service: str, *, endpoint: str) -> Any:
     """
     require_loopback(endpoint)
     chosen = get_service_endpoint(service, localstack_host=urlsplit(endpoint).netloc)
-    if chosen != endpoint:
+    # It knows of TLS from a variable of its own only.
+    if urlsplit(chosen).netloc != urlsplit(endpoint).netloc:
         raise UnsafeTarget(f"AWS_ENDPOINT_URL says {chosen}, but the local stack is at {endpoint}; unset it")
     session = boto3.session.Session(
         aws_access_key_id=HARMLESS["AWS_ACCESS_KEY_ID"],
         aws_secret_access_key=HARMLESS["AWS_SECRET_ACCESS_KEY"],
         region_name=REGION,
     )
-    return session.client(service, endpoint_url=chosen)  # type: ignore[call-overload]
+    trusted = os.environ.get(TRUSTED)
+    return session.client(service, endpoint_url=endpoint, verify=trusted)  # type: ignore[call-overload]
 
 
 def dynamodb(endpoint: str) -> DynamoDBClient:

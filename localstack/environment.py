@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 REGION = "us-east-1"
 ACCOUNT = "000000000000"
 
+#: The variable that names whom clients with TLS trust, of Python and of uv.
+TRUSTED = "SSL_CERT_FILE"
+
 INHERITED = frozenset(
     [
         *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "CI"),
         *("TERM", "COLUMNS", "LINES", "LANG", "LANGUAGE", "NO_COLOR", "FORCE_COLOR"),
-        *("SSL_CERT_FILE", "SSL_CERT_DIR"),
+        *(TRUSTED, "SSL_CERT_DIR"),
         # Not all of CARILLON_: the caller may have a table or a queue of a real deployment there.
         *("CARILLON_UV", "CARILLON_ADOPT", "CARILLON_EMULATOR"),
     ]
@@ -59,7 +62,7 @@ def scrubbed(environ: Mapping[str, str], *, endpoint: str | None = None) -> dict
     if endpoint is None:
         return {**kept, **HARMLESS}
     require_loopback(endpoint)
-    return {**kept, **HARMLESS, "AWS_ENDPOINT_URL": endpoint}
+    return {**kept, **HARMLESS, "AWS_ENDPOINT_URL": endpoint, **_trusting(kept, endpoint)}
 
 
 def for_tools(environ: Mapping[str, str], *, endpoint: str | None = None) -> dict[str, str]:
@@ -89,6 +92,13 @@ def require_local_account(account: str) -> None:
     """
     if account != ACCOUNT:
         raise UnsafeTarget(f"the endpoint answers for account {account}, and only {ACCOUNT} is the emulator's")
+
+
+def _trusting(kept: Mapping[str, str], endpoint: str) -> dict[str, str]:
+    """For the clients that do not ask `TRUSTED`: boto3, and Node."""
+    if urlsplit(endpoint).scheme != "https" or TRUSTED not in kept:
+        return {}
+    return {"AWS_CA_BUNDLE": kept[TRUSTED], "NODE_EXTRA_CA_CERTS": kept[TRUSTED]}
 
 
 def _is_inherited(name: str) -> bool:

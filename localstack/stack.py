@@ -6,13 +6,14 @@ is written down before it is waited for, so whatever ends this process, the next
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from localstack import emulator, processes
+from localstack.certificate import certificate_in, trusting
 from localstack.processes import Running
 from localstack.running import Stack, StackFailed
-from localstack.start import bring_up, fingerprint_of, keep
+from localstack.start import USUAL, Variant, bring_up, fingerprint_of, keep
 from localstack.toolchain.paths import INFRA
 from localstack.workspace import Workspace, read_json
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-__all__ = ["Stack", "StackFailed", "borrowed", "clear", "down", "up"]
+__all__ = ["Stack", "StackFailed", "Variant", "borrowed", "clear", "down", "up"]
 
 # Longer than any task may take to end: the supervisor waits for all of them.
 SUPERVISOR_GRACE_SECONDS = 45.0
@@ -51,24 +52,33 @@ def down(workspace: Workspace | None = None, *, say: Callable[[str], None] = pri
 
 @contextmanager
 def borrowed(
-    workspace: Workspace | None = None, *, app: Path = INFRA, say: Callable[[str], None] = print
+    workspace: Workspace | None = None,
+    *,
+    app: Path = INFRA,
+    say: Callable[[str], None] = print,
+    variant: Variant = USUAL,
 ) -> Iterator[Stack]:
     """A stack for the time of a demo or a test. Who leaves last stops it, unless `up` said that it stays.
+
+    One that enforces roles speaks TLS, and this process trusts its certificate meanwhile.
 
     Raises:
         What `up` raises.
     """
     workspace = workspace or Workspace()
-    with workspace.locked():
-        stack = _up(workspace, app, say)
-        use = workspace.use()
-    try:
-        yield stack
-    finally:
-        use.close()
+    with ExitStack() as meanwhile:
+        if variant.enforces_roles:
+            meanwhile.enter_context(trusting(certificate_in(workspace.subfolder("."))))
         with workspace.locked():
-            if not read_json(workspace.state).get("stays") and not workspace.is_used():
-                clear(workspace, say=say)
+            stack = _up(workspace, app, say, variant)
+            use = workspace.use()
+        try:
+            yield stack
+        finally:
+            use.close()
+            with workspace.locked():
+                if not read_json(workspace.state).get("stays") and not workspace.is_used():
+                    clear(workspace, say=say)
 
 
 def clear(workspace: Workspace, *, say: Callable[[str], None]) -> None:
@@ -90,9 +100,9 @@ def clear(workspace: Workspace, *, say: Callable[[str], None]) -> None:
         say("the local stack is down")
 
 
-def _up(workspace: Workspace, app: Path, say: Callable[[str], None]) -> Stack:
+def _up(workspace: Workspace, app: Path, say: Callable[[str], None], variant: Variant = USUAL) -> Stack:
     state = read_json(workspace.state)
-    fingerprint = fingerprint_of(app)
+    fingerprint = fingerprint_of(app, variant)
     if _is_up(state) and state["fingerprint"] == fingerprint:
         say("the local stack is up already")
         return Stack.read(workspace, state)
@@ -101,7 +111,7 @@ def _up(workspace: Workspace, app: Path, say: Callable[[str], None]) -> Stack:
         processes.wait_until(lambda: not workspace.is_used(), timeout_seconds=USE_SECONDS, pause_seconds=1.0)
     clear(workspace, say=say)
     try:
-        return bring_up(workspace, app, fingerprint, say)
+        return bring_up(workspace, app, fingerprint, say, variant)
     except BaseException:
         clear(workspace, say=say)
         raise

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from localstack import emulator, endpoints, processes
+from localstack import emulator, endpoints, processes, roles
+from localstack.certificate import certificate_in
 from localstack.deploy import deploy
 from localstack.environment import scrubbed
 from localstack.keys import issue_demo_key
@@ -26,12 +28,29 @@ SOURCES = ("shared", "functions", "carillon", "infra", "localstack")
 NOT_SOURCES = frozenset(("node_modules", "cdk.out", "__pycache__"))
 
 
-def bring_up(workspace: Workspace, app: Path, fingerprint: str, say: Callable[[str], None]) -> Stack:
-    state = _start_emulator(workspace, say)
+@dataclass(frozen=True)
+class Variant:
+    """How a stack differs from the usual one: by settings of its environment, and by an emulator that lets nobody do
+    what its role does not allow, where each process has the role it was deployed with.
+    """
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    enforces_roles: bool = False
+
+
+USUAL = Variant()
+
+
+def bring_up(
+    workspace: Workspace, app: Path, fingerprint: str, say: Callable[[str], None], variant: Variant = USUAL
+) -> Stack:
+    state = _start_emulator(workspace, say, enforces_roles=variant.enforces_roles)
     endpoint = state["endpoint"]
     say("deploying the CDK app into it (half a minute or so)")
-    outputs = deploy(workspace, endpoint, app=app)
+    outputs = deploy(workspace, endpoint, app=app, settings=variant.settings)
     changed = complete(workspace.assembly, endpoint)
+    if variant.enforces_roles:
+        roles.allow_batches(workspace.assembly, endpoint)
     workspace.log("verify").write_text("".join(f"{line}\n" for line in changed), encoding="utf-8")
     say(f"deployed; what the emulator had dropped of {len(changed)} resources was set by API (logs/verify.log)")
     state |= {"outputs": outputs, "cluster": outputs["ClusterName"], "services": services_of(outputs)}
@@ -44,8 +63,9 @@ def bring_up(workspace: Workspace, app: Path, fingerprint: str, say: Callable[[s
     return stack
 
 
-def _start_emulator(workspace: Workspace, say: Callable[[str], None]) -> dict[str, Any]:
-    adopted = emulator.adopted_endpoint()
+def _start_emulator(workspace: Workspace, say: Callable[[str], None], *, enforces_roles: bool) -> dict[str, Any]:
+    # One that enforces roles cannot be somebody's whose certificate is not ours.
+    adopted = None if enforces_roles else emulator.adopted_endpoint()
     if adopted is not None:
         if not emulator.is_healthy(adopted):
             raise emulator.EmulatorFailed(f"CARILLON_ADOPT is set, and nothing answers at {adopted}")
@@ -54,10 +74,12 @@ def _start_emulator(workspace: Workspace, say: Callable[[str], None]) -> dict[st
     port = emulator.free_port()
     if port != emulator.USUAL_PORT:
         say(f"port {emulator.USUAL_PORT} is in use, so another is taken")
-    process = emulator.launch(workspace, port)
-    state: dict[str, Any] = {"endpoint": emulator.endpoint_of(port), "emulator": process.written()}
+    own = certificate_in(workspace.folder) if enforces_roles else None
+    process = emulator.launch(workspace, port, certificate=own)
+    endpoint = emulator.endpoint_of(port, has_tls=enforces_roles)
+    state: dict[str, Any] = {"endpoint": endpoint, "emulator": process.written(), "enforces_roles": enforces_roles}
     keep(workspace, state)
-    emulator.wait_until_ready(process, workspace, port)
+    emulator.wait_until_ready(process, workspace, port, has_tls=enforces_roles)
     say(f"the emulator answers on {state['endpoint']}")
     return state
 
@@ -109,8 +131,8 @@ def keep(workspace: Workspace, state: dict[str, Any]) -> None:
     workspace.state.chmod(0o600)
 
 
-def fingerprint_of(app: Path) -> str:
-    seen = hashlib.sha256((ROOT / "uv.lock").read_bytes())
+def fingerprint_of(app: Path, variant: Variant = USUAL) -> str:
+    seen = hashlib.sha256((ROOT / "uv.lock").read_bytes() + repr(variant).encode())
     folders = [ROOT / name for name in SOURCES] + [app]
     for path in sorted(path for folder in folders for path in folder.rglob("*") if path.is_file()):
         if not NOT_SOURCES.intersection(path.parts):

@@ -13,12 +13,13 @@ import sys
 import threading
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from localstack import endpoints, processes
+from localstack import endpoints, processes, roles
 from localstack.environment import require_loopback, scrubbed
 from localstack.processes import Running
 from localstack.task_definitions import TaskSpec, wanted_tasks
@@ -26,7 +27,7 @@ from localstack.workspace import Workspace, read_json, write_json
 from shared.config import PULSE_FOLDER_VARIABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from mypy_boto3_ecs import ECSClient
 
@@ -60,9 +61,18 @@ def pause_after(failures: int) -> float:
 
 
 class Supervisor:
-    def __init__(self, workspace: Workspace, *, environ: Mapping[str, str]) -> None:
+    """`credentials` are those of a role, as variables; without them, tasks have worthless keys."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        environ: Mapping[str, str],
+        credentials: Callable[[str], Mapping[str, str]] = lambda _role: {},
+    ) -> None:
         self._workspace = workspace
         self._environ = environ
+        self._credentials = credentials
         self._places: dict[str, Place] = {}
         self._logged: set[str] = set()
 
@@ -103,7 +113,7 @@ class Supervisor:
     def _start(self, place: Place) -> Running:
         spec = place.spec
         pulse = str(self._workspace.subfolder("pulses") / spec.name)
-        environ = {**self._environ, **dict(spec.environ), PULSE_FOLDER_VARIABLE: pulse}
+        environ = {**self._environ, **self._credentials(spec.role), **dict(spec.environ), PULSE_FOLDER_VARIABLE: pulse}
         process = processes.start(
             spec.name,
             spec.command,
@@ -160,7 +170,11 @@ def say(line: str) -> None:
 def run(workspace: Workspace, asked_to_end: threading.Event) -> None:
     state: dict[str, Any] = read_json(workspace.state)
     ecs = endpoints.ecs(state["endpoint"])
-    supervisor = Supervisor(workspace, environ=scrubbed(os.environ))
+    environ = scrubbed(os.environ, endpoint=state["endpoint"])
+    if state.get("enforces_roles"):
+        supervisor = Supervisor(workspace, environ=environ, credentials=partial(roles.assume, state["endpoint"]))
+    else:
+        supervisor = Supervisor(workspace, environ=environ)
     next_look = 0.0
     try:
         while not asked_to_end.is_set():

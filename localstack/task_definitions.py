@@ -20,7 +20,9 @@ class NotRunnable(Exception):
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """One task that is wanted. `revision` names the definition: a task of another one is to be replaced."""
+    """One task that is wanted. `revision` names the definition: a task of another one is to be replaced. `role` is the
+    ARN of what it may do.
+    """
 
     name: str
     service: str
@@ -28,6 +30,7 @@ class TaskSpec:
     command: tuple[str, ...]
     environ: tuple[tuple[str, str], ...]
     grace_seconds: int
+    role: str = ""
 
 
 def wanted_tasks(
@@ -47,6 +50,7 @@ def wanted_tasks(
             command=_command(container, python=python),
             environ=_environ(container, endpoint),
             grace_seconds=int(container.get("stopTimeout") or USUAL_GRACE_SECONDS),
+            role=definition.get("taskRoleArn", ""),
         )
         for number in range(int(described["desiredCount"]))
     ]

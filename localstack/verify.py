@@ -10,7 +10,7 @@ from localstack.settings import KINDS, Settings, differences
 from localstack.workspace import read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
     from pathlib import Path
 
 STACK_ARTIFACT = "aws:cloudformation:stack"
@@ -38,7 +38,7 @@ def complete(assembly: Path, endpoint: str) -> list[str]:
     """
     changed: list[str] = []
     left: list[str] = []
-    for resource in _resources(assembly, endpoint):
+    for resource in deployed_resources(assembly, endpoint, kinds=KINDS):
         missing = _missing(resource, endpoint)
         change = KINDS[resource.kind].change
         if missing and change is not None:
@@ -56,13 +56,14 @@ def _missing(resource: Deployed, endpoint: str) -> Settings:
     return differences(kind.wanted(resource.properties), kind.deployed(endpoint, resource.physical_id))
 
 
-def _resources(assembly: Path, endpoint: str) -> Iterator[Deployed]:
+def deployed_resources(assembly: Path, endpoint: str, *, kinds: Container[str]) -> Iterator[Deployed]:
+    """The resources of those types of every stack of the assembly."""
     cloudformation = endpoints.cloudformation(endpoint)
     for stack, template in _templates(assembly):
         described = cloudformation.describe_stack_resources(StackName=stack)["StackResources"]
         physical = {entry["LogicalResourceId"]: entry.get("PhysicalResourceId", "") for entry in described}
         for logical_id, resource in template.get("Resources", {}).items():
-            if resource["Type"] in KINDS:
+            if resource["Type"] in kinds:
                 properties = resource.get("Properties", {})
                 yield Deployed(logical_id, resource["Type"], physical.get(logical_id, ""), properties)
 
