@@ -1,6 +1,4 @@
-"""Methods about keys and grants. What makes a secret is repeated only if it certainly was not heard: nobody would know
-the secret of the first.
-"""
+"""Methods about keys and grants."""
 
 from __future__ import annotations
 
@@ -17,9 +15,12 @@ class AccessCalls:
     _connection: Connection
 
     def create_key(self, *, scopes: Sequence[Scope], name: str = "", expires_at: Moment | None = None) -> NewKey:
-        """An API key of the owner, with no scope that the own key has not. Its text is shown this once."""
+        """An API key of the owner, with no scope that the own key has not. Its text is shown this once.
+
+        Raises MadeBefore, which names the key, when the answer that showed its text was lost: revoke it.
+        """
         body = {"name": name, "scopes": list(scopes)} | ({} if expires_at is None else {"expires_at": expires_at})
-        key: NewKey = self._connection.call("POST", path_to("keys"), body, repeat=Repeat.UNSENT)
+        key: NewKey = self._connection.call("POST", path_to("keys"), body)
         return key
 
     def list_keys(self) -> Iterator[Key]:
@@ -32,8 +33,7 @@ class AccessCalls:
 
     def create_signing_key(self) -> NewSigningKey:
         """A key that signs the owner's webhooks; two may live at once, and both sign."""
-        path = path_to("signing-keys")
-        key: NewSigningKey = self._connection.call("POST", path, repeat=Repeat.UNSENT)
+        key: NewSigningKey = self._connection.call("POST", path_to("signing-keys"))
         return key
 
     def list_signing_keys(self) -> Iterator[SigningKey]:
@@ -52,7 +52,7 @@ class AccessCalls:
     ) -> Grant:
         """Let the owner's targets call an ARN, or a host. Needs scope admin; `owner` of the client says whose."""
         body = {"target_type": target_type, "resource": resource, "role_arn": role_arn}
-        grant: Grant = self._connection.call("POST", path_to("grants"), body, repeat=Repeat.UNSENT)
+        grant: Grant = self._connection.call("POST", path_to("grants"), body)
         return grant
 
     def list_grants(self) -> Iterator[Grant]:

@@ -11,7 +11,7 @@ CarillonError
     + NotFound               or another owner's
       x JobNotFound · RunNotFound · KeyNotFound · GrantNotFound · UnknownRoute
     + Conflict               what is there does not allow it
-      x JobExists · JobEnded · JobPaused · RunNotRetryable · Contended · NoRoom
+      x JobExists · JobEnded · JobPaused · RunNotRetryable · Contended · NoRoom · MadeBefore
     + PreconditionFailed     the job is not at the revision of `if_match`, or is there already
     + KeyReused              the Idempotency-Key stood for another request
     + TooManyRequests
@@ -157,6 +157,10 @@ class NoRoom(Conflict):
     """A limit of the owner is reached."""
 
 
+class MadeBefore(Conflict):
+    """The request made something before that cannot be shown again; `detail` names it."""
+
+
 class PreconditionFailed(Problem):
     pass
 
@@ -202,6 +206,7 @@ KINDS: Final[Mapping[str, type[Problem]]] = {
     "contended": Contended,
     "too-many-jobs": NoRoom,
     "too-many": NoRoom,
+    "made-before": MadeBefore,
     "precondition": PreconditionFailed,
     "key-reused": KeyReused,
     "too-many-requests": TooManyRequests,

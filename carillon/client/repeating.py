@@ -1,7 +1,7 @@
 """When a request is sent again, and after how long: pure, with the dice as an argument.
 
-A repeat must not have an effect twice. GET, PUT and DELETE have none, and POST and PATCH carry an Idempotency-Key; what
-neither holds for (`Repeat.UNSENT`) is sent again only if it certainly had no effect.
+A repeat must not have an effect twice. GET, PUT and DELETE have none, and POST and PATCH carry an Idempotency-Key. What
+would not know its own first success (`Repeat.UNSENT`) is sent again only if it certainly had no effect.
 """
 
 from __future__ import annotations

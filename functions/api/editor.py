@@ -10,6 +10,7 @@ from functions.api.changes import build_job, keeps_schedule, replaced
 from functions.api.documents import etag_of
 from functions.api.gate import Call
 from functions.api.granting import check_granted
+from functions.api.idempotency import earlier
 from functions.api.refusals import ChangeContended, JobExists, JobNotFound, PreconditionFailed
 from functions.api.requests import CreateJob
 from functions.api.room import Room
@@ -184,10 +185,7 @@ class JobEditor:
 
     def receipt(self, call: Call) -> Receipt | None:
         """Of this very request. Raises KeyReused."""
-        if call.keyed is None:
-            return None
-        receipt = self.backend.access.receipt(call.keyed.owner_id, call.keyed.idempotency_key)
-        return None if receipt is None else call.keyed.check(receipt)
+        return earlier(call.keyed, self.backend.access)
 
     def _write(self, call: Call, job: Job, previous: Job | None, now: Instant) -> JobWrite:
         check_granted(self.backend, job, previous)

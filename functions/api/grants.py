@@ -12,12 +12,14 @@ from aws_lambda_powertools.event_handler.openapi.params import Body
 from functions.api import audit
 from functions.api.backend import Backend
 from functions.api.documents import grant_document
-from functions.api.gate import call_of
+from functions.api.gate import Call, call_of
+from functions.api.idempotency import earlier
 from functions.api.refusals import GrantNotFound, TooManyGrants
 from functions.api.responses import Answer, answer
 from functions.api.routing import JSON_BODY, Route
-from shared.domain.access import Scope
-from shared.domain.grants import new_grant
+from shared.domain.access import Receipt, Scope
+from shared.domain.grants import Grant, new_grant
+from shared.domain.instants import Instant
 from shared.domain.limits import MAX_GRANTS
 
 _ID_BYTES: Final = 6
@@ -40,18 +42,35 @@ class GrantRoutes:
 
     def create(self, body: Annotated[dict[str, Any], Body()], request: Request) -> Answer:
         call = call_of(request)
-        grant = new_grant(
+        made = earlier(call.keyed, self.backend.access)
+        grant = self._make(call, body) if made is None else self._again(call, body, made)
+        return answer(grant_document(grant), status=HTTPStatus.CREATED)
+
+    def _make(self, call: Call, body: dict[str, Any]) -> Grant:
+        now = self.backend.clock.now()
+        grant = self._grant(call, body, self.backend.randomness.random_bytes(_ID_BYTES).hex(), now)
+        receipt = None if call.keyed is None else call.keyed.receipt_of(grant.grant_id, now)
+        if not self.backend.access.put_grant(grant, receipt=receipt):
+            made = earlier(call.keyed, self.backend.access)
+            if made is None:
+                raise TooManyGrants(MAX_GRANTS)
+            return self._again(call, body, made)
+        audit.note("grant.create", call, grant_id=grant.grant_id)
+        return grant
+
+    def _again(self, call: Call, body: dict[str, Any], made: Receipt) -> Grant:
+        """As it was made, though it may have been deleted since."""
+        return self._grant(call, body, made.access_id or "", made.at)
+
+    def _grant(self, call: Call, body: dict[str, Any], grant_id: str, at: Instant) -> Grant:
+        return new_grant(
             body,
             owner_id=call.caller.owner_id,
-            grant_id=self.backend.randomness.random_bytes(_ID_BYTES).hex(),
+            grant_id=grant_id,
             by=call.caller.name,
-            now=self.backend.clock.now(),
+            now=at,
             own=self.backend.grant_rules.own,
         )
-        if not self.backend.access.put_grant(grant):
-            raise TooManyGrants(MAX_GRANTS)
-        audit.note("grant.create", call, grant_id=grant.grant_id)
-        return answer(grant_document(grant), status=HTTPStatus.CREATED)
 
     def delete(self, grant_id: str, request: Request) -> Answer:
         call = call_of(request)

@@ -12,6 +12,7 @@ from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.instants import Instant
 from shared.domain.job import Job
 from shared.domain.limits import IDEMPOTENCY_KEPT_MS, MAX_IDEMPOTENCY_KEY_LENGTH
+from shared.ports import AccessStore
 
 _QUOTED = re.compile(r'"(?P<inside>(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"')
 _BARE = re.compile(r"[\x21\x23-\x7e]+")
@@ -46,11 +47,22 @@ class KeyedRequest:
             expires_at=Instant(at + IDEMPOTENCY_KEPT_MS),
         )
 
+    def receipt_of(self, access_id: str, at: Instant) -> Receipt:
+        """For a key, a signing key or a grant."""
+        expires_at = Instant(at + IDEMPOTENCY_KEPT_MS)
+        return Receipt(self.owner_id, self.idempotency_key, self.fingerprint, at, expires_at, access_id=access_id)
+
     def check(self, receipt: Receipt) -> Receipt:
         """The receipt of this very request. Raises KeyReused when it is of another."""
         if receipt.fingerprint != self.fingerprint:
             raise KeyReused(self.idempotency_key)
         return receipt
+
+
+def earlier(keyed: KeyedRequest | None, access: AccessStore) -> Receipt | None:
+    """What this very request did when it was sent before. Raises KeyReused."""
+    receipt = None if keyed is None else access.receipt(keyed.owner_id, keyed.idempotency_key)
+    return None if receipt is None or keyed is None else keyed.check(receipt)
 
 
 def read_idempotency_key(header: str | None) -> str | None:

@@ -1,5 +1,5 @@
-"""Routes of API keys. The text of a key is in the answer that made it and nowhere else, so a lost one is revoked, not
-shown again: an Idempotency-Key changes nothing here.
+"""Routes of API keys. The text of a key is in the answer that made it and nowhere else. A repeat under the same
+Idempotency-Key makes no second key; it names the first, which is to be revoked when its text is lost.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from functions.api.authentication import name_of_key
 from functions.api.backend import Backend
 from functions.api.documents import key_document
 from functions.api.gate import Call, call_of
-from functions.api.refusals import KeyNotFound, TooManyKeys
+from functions.api.idempotency import earlier
+from functions.api.refusals import KeyNotFound, MadeBefore, TooManyKeys
 from functions.api.requests import CreateKey, Cursor, Limit
 from functions.api.responses import Answer, answer
 from functions.api.routing import JSON_BODY, Route
@@ -43,6 +44,7 @@ class KeyRoutes:
 
     def create(self, body: CreateKey, request: Request) -> Answer:
         call = call_of(request)
+        self._check_is_new(call)
         scopes = frozenset(map(Scope, body.scopes))
         for scope in sorted(scopes):
             # Nobody hands on what they have not.
@@ -59,10 +61,18 @@ class KeyRoutes:
             name=body.name,
             expires_at=expires_at,
         )
-        if not self.backend.access.put_key(key):
+        receipt = None if call.keyed is None else call.keyed.receipt_of(key.key_id, now)
+        if not self.backend.access.put_key(key, receipt=receipt):
+            self._check_is_new(call)
             raise RuntimeError(f"of 2^48 ids of keys the dice gave one that is taken: {key.key_id}")
         audit.note("key.create", call, key=name_of_key(key.key_id))
         return answer({**key_document(key), "key": text}, status=HTTPStatus.CREATED)
+
+    def _check_is_new(self, call: Call) -> None:
+        """Raises KeyReused, MadeBefore."""
+        made = earlier(call.keyed, self.backend.access)
+        if made is not None:
+            raise MadeBefore("key", made.access_id or "", is_there=True)
 
     def revoke(self, key_id: str, request: Request) -> Answer:
         call = call_of(request)

@@ -11,7 +11,7 @@ Refused
   x RunNotRetryable                         the run is not in a state for it
   x JobExists · JobEnded · JobPaused · ChangeContended · TooManyJobs  the job is not in a state for it
   x TooManyKeys · TooManySigningKeys · TooManyGrants
-  x PreconditionFailed · KeyReused          the request contradicts an earlier one
+  x PreconditionFailed · KeyReused · MadeBefore  the request contradicts an earlier one
 """
 
 from __future__ import annotations
@@ -169,6 +169,17 @@ class TooManySigningKeys(Refused):
 class TooManyGrants(Refused):
     def __init__(self, most: int) -> None:
         super().__init__(f"an owner has at most {most} grants; delete one first")
+
+
+class MadeBefore(Refused):
+    """What the same request made before cannot be shown again."""
+
+    def __init__(self, what: str, access_id: str, *, is_there: bool) -> None:
+        there = "a secret is shown once: remove it" if is_there else "it was deleted since"
+        super().__init__(
+            f"{what} {access_id!r} was made by an earlier request under this Idempotency-Key, and {there}; for another "
+            "one use a new Idempotency-Key"
+        )
 
 
 class KeyReused(Refused):

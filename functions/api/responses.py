@@ -70,6 +70,7 @@ KINDS: Final[tuple[tuple[type[Exception], Kind], ...]] = (
     (refusals.TooManyKeys, Kind(HTTPStatus.CONFLICT, "too-many", "There is no room for another one")),
     (refusals.TooManySigningKeys, Kind(HTTPStatus.CONFLICT, "too-many", "There is no room for another one")),
     (refusals.TooManyGrants, Kind(HTTPStatus.CONFLICT, "too-many", "There is no room for another one")),
+    (refusals.MadeBefore, Kind(HTTPStatus.CONFLICT, "made-before", "It was made before")),
     (refusals.PreconditionFailed, Kind(HTTPStatus.PRECONDITION_FAILED, "precondition", "The job has changed")),
     (refusals.KeyReused, Kind(HTTPStatus.UNPROCESSABLE_ENTITY, "key-reused", "The Idempotency-Key was used before")),
     (StoreThrottled, Kind(HTTPStatus.SERVICE_UNAVAILABLE, "busy", "Too busy at this moment", _AGAIN, True)),

@@ -104,9 +104,11 @@ class Receipt:
     idempotency_key: str
     fingerprint: str
     at: Instant
-    job_id: str
-    generation: int
-    revision: int
     expires_at: Instant
+    job_id: str = ""
+    generation: int = 0
+    revision: int = 0
     #: Of the run that the request planned, if it did.
     run_id: str | None = None
+    #: Of the key, signing key or grant that the request made; such a request has no job.
+    access_id: str | None = None

@@ -10,15 +10,18 @@ from shared.domain.signing import SigningKey
 
 
 class AccessStore(Protocol):
-    """Table `access`: API keys, the receipts of Idempotency-Keys (written by `JobStore.write`), and of each owner the
-    grants and the keys that sign webhooks.
+    """Table `access`: API keys, the receipts of Idempotency-Keys, and of each owner the grants and the keys that sign
+    webhooks.
+
+    A receipt that is given with what it stands for is written in one transaction with it. Where its Idempotency-Key was
+    used before, nothing is written and the answer is False; `receipt` says for what.
     """
 
     def key(self, key_id: str) -> ApiKey | None:
         """Strongly consistent, so that a revoked key is refused at once by whoever has not cached it."""
         ...
 
-    def put_key(self, key: ApiKey) -> bool:
+    def put_key(self, key: ApiKey, *, receipt: Receipt | None = None) -> bool:
         """Store a new key; False, and nothing written, when its id is taken."""
         ...
 
@@ -45,7 +48,7 @@ class AccessStore(Protocol):
         """All of the owner's, oldest first. Strongly consistent."""
         ...
 
-    def put_grant(self, grant: Grant) -> bool:
+    def put_grant(self, grant: Grant, *, receipt: Receipt | None = None) -> bool:
         """Store a new grant; False, and nothing written, when its id is taken or the owner has MAX_GRANTS."""
         ...
 
@@ -57,7 +60,7 @@ class AccessStore(Protocol):
         """All of the owner's, oldest first. Strongly consistent."""
         ...
 
-    def put_signing_key(self, key: SigningKey) -> bool:
+    def put_signing_key(self, key: SigningKey, *, receipt: Receipt | None = None) -> bool:
         """Store a new key; False, and nothing written, when its id is taken or the owner has MAX_SIGNING_KEYS."""
         ...
 

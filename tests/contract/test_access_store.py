@@ -1,12 +1,24 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
-from shared.domain.access import ApiKey, Scope
+import pytest
+
+from shared.domain.access import ApiKey, Receipt, Scope
 from shared.domain.instants import Instant
 from tests.contract.races import race
 from tests.contract.stores import Stores
-from tests.contract.values import NOW, creation, make_job, make_key, make_receipt
+from tests.contract.values import (
+    NOW,
+    creation,
+    make_grant,
+    make_job,
+    make_key,
+    make_receipt,
+    make_signing_key,
+    receipt_of,
+)
 
 
 def test_every_field_comes_back_as_it_was(stores: Stores) -> None:
@@ -37,6 +49,58 @@ def test_of_many_keys_of_one_id_exactly_one_is_stored(stores: Stores) -> None:
 
     assert answers.count(True) == 1
     assert stores.access.key("a1") == make_key(name=str(answers.index(True)))
+
+
+def put_any(stores: Stores, kind: str, number: int, receipt: Receipt | None) -> bool:
+    put: dict[str, Callable[[], bool]] = {
+        "key": lambda: stores.access.put_key(make_key(f"id-{number}"), receipt=receipt),
+        "signing key": lambda: stores.access.put_signing_key(make_signing_key(number), receipt=receipt),
+        "grant": lambda: stores.access.put_grant(make_grant(number), receipt=receipt),
+    }
+    return put[kind]()
+
+
+def count(stores: Stores) -> int:
+    access = stores.access
+    return len(access.keys_of_owner("acme", limit=10).items) + len(access.signing_keys("acme") + access.grants("acme"))
+
+
+KINDS = ("key", "signing key", "grant")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_made_is_stored_with_its_receipt_or_not_at_all(stores: Stores, kind: str) -> None:
+    first, second = receipt_of("one"), receipt_of("two")
+
+    assert put_any(stores, kind, 1, first)
+    assert put_any(stores, kind, 1, first)
+    assert not put_any(stores, kind, 2, second)
+    assert (stores.access.receipt("acme", "once"), count(stores)) == (first, 1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_refused_leaves_no_receipt(stores: Stores, kind: str) -> None:
+    stores.access.put_key(make_key("id-1", name="another"))
+    stores.access.put_signing_key(make_signing_key(1, created_by="another"))
+    stores.access.put_grant(make_grant(1, created_by="another"))
+
+    assert not put_any(stores, kind, 1, receipt_of("one"))
+    assert stores.access.receipt("acme", "once") is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_receipt_past_its_end_is_not_in_the_way(stores: Stores, kind: str) -> None:
+    assert put_any(stores, kind, 1, receipt_of("one", expires_at=Instant(NOW + 5)))
+    assert not put_any(stores, kind, 2, receipt_of("two", at=Instant(NOW + 4)))
+    assert put_any(stores, kind, 2, receipt_of("two", at=Instant(NOW + 5)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_many_made_at_once_under_one_idempotency_key_one_is_stored(stores: Stores, kind: str) -> None:
+    answers = race(lambda number: put_any(stores, kind, number, receipt_of(str(number))))
+
+    assert (answers.count(True), count(stores)) == (1, 1)
+    assert stores.access.receipt("acme", "once") == receipt_of(str(answers.index(True)))
 
 
 def test_a_key_is_revoked_once(stores: Stores) -> None:

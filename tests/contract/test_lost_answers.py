@@ -29,11 +29,14 @@ from tests.contract.values import (
     creation,
     finish_of,
     make_entry,
+    make_grant,
     make_job,
     make_key,
     make_run,
+    make_signing_key,
     make_waiting,
     postponement_of,
+    receipt_of,
 )
 from tests.emulator import aws_environment
 
@@ -194,6 +197,26 @@ def test_a_key_is_stored(faulty: Faulty) -> None:
     faults.script("TransactWriteItems", LOST)
 
     assert stores.access.put_key(make_key())
+
+
+@pytest.mark.parametrize("steps", [[LOST], [LOST, refused("InternalServerError", 500)]], ids=["once", "twice"])
+def test_what_is_made_under_an_idempotency_key_is_made_once(faulty: Faulty, steps: list[Step]) -> None:
+    stores, faults = faulty
+    for kind in ("key", "signing key", "grant"):
+        receipt = receipt_of(kind, idempotency_key=kind)
+        faults.script("TransactWriteItems", *steps)
+        made = {
+            "key": lambda receipt=receipt: stores.access.put_key(make_key(), receipt=receipt),
+            "signing key": lambda receipt=receipt: stores.access.put_signing_key(make_signing_key(), receipt=receipt),
+            "grant": lambda receipt=receipt: stores.access.put_grant(make_grant(), receipt=receipt),
+        }
+        assert made[kind]()
+        assert stores.access.receipt("acme", kind) == receipt
+    assert len(stores.access.keys_of_owner("acme", limit=9).items) == 1
+    assert (stores.access.signing_keys("acme"), stores.access.grants("acme")) == (
+        (make_signing_key(),),
+        (make_grant(),),
+    )
 
 
 def test_what_is_never_answered_is_named_unknown(faulty: Faulty) -> None:

@@ -86,6 +86,11 @@ def make_receipt(key: str = "once", **changes: Any) -> Receipt:
     return replace(receipt, **changes)
 
 
+def receipt_of(access_id: str, **changes: Any) -> Receipt:
+    """Of a request that made something other than a job."""
+    return make_receipt(job_id="", generation=0, revision=0, access_id=access_id, **changes)
+
+
 def make_run(slot: int = NOW, **changes: Any) -> Run:
     run = Run(
         job_key="acme/job",

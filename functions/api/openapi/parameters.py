@@ -59,6 +59,7 @@ _ABOUT: Final[Mapping[str, str]] = {
 #: Changes that an Idempotency-Key makes happen once; elsewhere it is not needed.
 _KEYED: Final = frozenset({
     "createJob", "createJobs", "patchJob", "pauseJob", "resumeJob", "runJob", "retryRun", "redriveRuns",
+    "createKey", "createSigningKey", "createGrant",
 })  # fmt: skip
 _CONDITIONAL: Final = frozenset({"putJob", "patchJob", "cancelJob", "pauseJob", "resumeJob"})
 

@@ -45,10 +45,11 @@ KEY_COLUMNS = (
 RECEIPT_COLUMNS = (
     text_column("fingerprint"),
     whole_column("at"),
-    text_column("job_id"),
+    text_column("job_id", absent=""),
     whole_column("generation"),
     whole_column("revision"),
     text_column("run_id"),
+    text_column("access_id"),
     _EXPIRES_AT,
 )
 

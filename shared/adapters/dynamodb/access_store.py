@@ -9,7 +9,8 @@ from shared.adapters.dynamodb import access_rows, conditions
 from shared.adapters.dynamodb.attributes import Row, whole
 from shared.adapters.dynamodb.batches import Batches
 from shared.adapters.dynamodb.columns import seconds_until
-from shared.adapters.dynamodb.owner_lists import OwnerLists
+from shared.adapters.dynamodb.owner_lists import OwnerLists, Room
+from shared.adapters.dynamodb.receipts import Receipts
 from shared.config import TableNames
 from shared.domain.access import ApiKey, Receipt
 from shared.domain.grants import Grant
@@ -39,7 +40,8 @@ class DynamoAccessStore:
         self._clock = clock
         self._calls = Calls(clock, randomness, patience)
         self._batches = Batches(client, self._calls)
-        self._lists = OwnerLists(client, tables.access, self._calls)
+        self._receipts = Receipts(client, self._calls, tables.access)
+        self._lists = OwnerLists(client, tables.access, self._calls, self._receipts)
 
     def _row(self, operation: str, key: Row) -> Row | None:
         answer = self._calls.repeat(
@@ -51,8 +53,10 @@ class DynamoAccessStore:
         row = self._row("access.key", access_rows.key_row_key(key_id))
         return None if row is None else access_rows.read_key(row)
 
-    def put_key(self, key: ApiKey) -> bool:
+    def put_key(self, key: ApiKey, *, receipt: Receipt | None = None) -> bool:
         items = self._put_and_list(key)
+        if receipt is not None:
+            items.append(self._receipts.put(receipt))
         try:
             self._calls.repeat("access.put_key", lambda: self._client.transact_write_items(TransactItems=items))
         except TransactionRefused:
@@ -136,10 +140,11 @@ class DynamoAccessStore:
         stored = self._lists.read("access.grants", access_rows.grants_key(owner_id))
         return tuple(access_rows.grant_from_json(owner_id, each) for each in stored)
 
-    def put_grant(self, grant: Grant) -> bool:
+    def put_grant(self, grant: Grant, *, receipt: Receipt | None = None) -> bool:
         key = access_rows.grants_key(grant.owner_id)
         item = access_rows.to_json(grant)
-        return self._lists.put("access.put_grant", key, item, identity="grant_id", limit=MAX_GRANTS)
+        room = Room("grant_id", MAX_GRANTS)
+        return self._lists.put("access.put_grant", key, item, room=room, receipt=receipt)
 
     def delete_grant(self, owner_id: str, grant_id: str) -> bool:
         return self._lists.delete("access.delete_grant", access_rows.grants_key(owner_id), grant_id=grant_id)
@@ -148,10 +153,11 @@ class DynamoAccessStore:
         stored = self._lists.read("access.signing_keys", access_rows.signing_keys_key(owner_id))
         return tuple(access_rows.signing_key_from_json(owner_id, each) for each in stored)
 
-    def put_signing_key(self, key: SigningKey) -> bool:
+    def put_signing_key(self, key: SigningKey, *, receipt: Receipt | None = None) -> bool:
         row_key = access_rows.signing_keys_key(key.owner_id)
         item = access_rows.to_json(key)
-        return self._lists.put("access.put_signing_key", row_key, item, identity="key_id", limit=MAX_SIGNING_KEYS)
+        room = Room("key_id", MAX_SIGNING_KEYS)
+        return self._lists.put("access.put_signing_key", row_key, item, room=room, receipt=receipt)
 
     def delete_signing_key(self, owner_id: str, key_id: str) -> bool:
         return self._lists.delete("access.delete_signing_key", access_rows.signing_keys_key(owner_id), key_id=key_id)

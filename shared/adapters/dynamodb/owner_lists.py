@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from shared.adapters.aws.calls import Calls
-from shared.adapters.aws.faults import ConditionFailed
+from shared.adapters.aws.faults import ConditionFailed, TransactionRefused
 from shared.adapters.dynamodb import conditions
 from shared.adapters.dynamodb.attributes import Row, document, read_document, read_whole, whole
+from shared.adapters.dynamodb.receipts import Receipts
+from shared.domain.access import Receipt
 from shared.domain.errors import StoreContended
 
 if TYPE_CHECKING:
@@ -25,26 +29,40 @@ Items = list[dict[str, Any]]
 Decide = Callable[[Items], Items | bool]
 
 
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Of a list: no two items have the same member `identity`, and there are `limit` at most."""
+
+    identity: str
+    limit: int
+
+
 class OwnerLists:
-    def __init__(self, client: DynamoDBClient, table: str, calls: Calls) -> None:
+    def __init__(self, client: DynamoDBClient, table: str, calls: Calls, receipts: Receipts) -> None:
         self._client = client
         self._table = table
         self._calls = calls
+        self._receipts = receipts
 
     def read(self, operation: str, key: Row) -> Items:
         """Strongly consistent; empty when there is no row."""
         return self._read(operation, key)[0]
 
-    def put(self, operation: str, key: Row, item: dict[str, Any], *, identity: str, limit: int) -> bool:
-        """Append. True also when this very item is there; False when its identity is taken, or there are `limit`."""
+    def put(
+        self, operation: str, key: Row, item: dict[str, Any], *, room: Room, receipt: Receipt | None = None
+    ) -> bool:
+        """Append, in one transaction with the receipt. True also when this very item is there; False when there is no
+        room, or the receipt's Idempotency-Key was used before.
+        """
 
         def decide(items: Items) -> Items | bool:
             if item in items:
                 return True
-            is_taken = any(each[identity] == item[identity] for each in items)
-            return False if is_taken or len(items) >= limit else [*items, item]
+            is_taken = any(each[room.identity] == item[room.identity] for each in items)
+            has_room = not is_taken and len(items) < room.limit
+            return [*items, item] if has_room and self._receipts.in_the_way(receipt) is None else False
 
-        return self._change(operation, key, decide)
+        return self._change(operation, key, decide, receipt)
 
     def delete(self, operation: str, key: Row, **identity: str) -> bool:
         """False when no item is of that identity."""
@@ -69,20 +87,27 @@ class OwnerLists:
         row = answer.get("Item")
         return ([], None) if row is None else (read_document(row[_ITEMS]), read_whole(row[_REVISION]))
 
-    def _change(self, operation: str, key: Row, decide: Decide) -> bool:
+    def _change(self, operation: str, key: Row, decide: Decide, receipt: Receipt | None = None) -> bool:
         for _ in range(CHANGE_ATTEMPTS):
             items, revision = self._read(operation, key)
             after = decide(items)
             if isinstance(after, bool):
                 return after
-            request = self._put(key, after, revision)
+            put = self._put(key, after, revision)
             try:
-                self._calls.repeat(operation, lambda request=request: self._client.put_item(**request))  # type: ignore[misc]
-            except ConditionFailed:
+                self._calls.repeat(operation, partial(self._write, put, receipt))
+            except (ConditionFailed, TransactionRefused):
                 self._calls.pause(_PAUSE_SECONDS)
                 continue
             return True
         raise StoreContended(operation, f"others changed the list {CHANGE_ATTEMPTS} times meanwhile")
+
+    def _write(self, put: dict[str, Any], receipt: Receipt | None) -> None:
+        if receipt is None:
+            self._client.put_item(**put)
+            return
+        items: list[Any] = [{"Put": put}, self._receipts.put(receipt)]
+        self._client.transact_write_items(TransactItems=items)
 
     def _put(self, key: Row, items: Items, revision: int | None) -> dict[str, Any]:
         condition = conditions.LIST_IS_NEW if revision is None else conditions.LIST_IS_AS_READ

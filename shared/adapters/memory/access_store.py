@@ -22,9 +22,21 @@ class MemoryAccessStore:
         with self._tables.lock:
             return self._tables.keys.get(key_id)
 
-    def put_key(self, key: ApiKey) -> bool:
+    def put_key(self, key: ApiKey, *, receipt: Receipt | None = None) -> bool:
         with self._tables.lock:
-            return self._tables.keys.setdefault(key.key_id, key) == key
+            stored = self._tables.keys.get(key.key_id)
+            if stored is not None or not self._keep(receipt):
+                return stored == key
+            self._tables.keys[key.key_id] = key
+            return True
+
+    def _keep(self, receipt: Receipt | None) -> bool:
+        """False, and nothing kept, where another is in the way."""
+        if self._tables.receipt_in_the_way(receipt) is not None:
+            return False
+        if receipt is not None:
+            self._tables.put_receipt(receipt)
+        return True
 
     def revoke_key(self, key_id: str, *, at: Instant) -> bool:
         with self._tables.lock:
@@ -65,12 +77,14 @@ class MemoryAccessStore:
         with self._tables.lock:
             return self._tables.grants.get(owner_id, ())
 
-    def put_grant(self, grant: Grant) -> bool:
+    def put_grant(self, grant: Grant, *, receipt: Receipt | None = None) -> bool:
         with self._tables.lock:
             grants = self.grants(grant.owner_id)
             if grant in grants:
                 return True
             if len(grants) >= MAX_GRANTS or any(each.grant_id == grant.grant_id for each in grants):
+                return False
+            if not self._keep(receipt):
                 return False
             self._tables.grants[grant.owner_id] = (*grants, grant)
             return True
@@ -86,12 +100,14 @@ class MemoryAccessStore:
         with self._tables.lock:
             return self._tables.signing_keys.get(owner_id, ())
 
-    def put_signing_key(self, key: SigningKey) -> bool:
+    def put_signing_key(self, key: SigningKey, *, receipt: Receipt | None = None) -> bool:
         with self._tables.lock:
             keys = self.signing_keys(key.owner_id)
             if key in keys:
                 return True
             if len(keys) >= MAX_SIGNING_KEYS or any(each.key_id == key.key_id for each in keys):
+                return False
+            if not self._keep(receipt):
                 return False
             self._tables.signing_keys[key.owner_id] = (*keys, key)
             return True

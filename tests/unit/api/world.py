@@ -28,7 +28,7 @@ from shared.domain.instants import MINUTE, Instant
 from shared.domain.job import Job
 from shared.domain.keys import run_id_of
 from shared.domain.run import Run, RunKind, RunStatus
-from shared.ports import JobStore, RunStore
+from shared.ports import AccessStore, JobStore, RunStore
 
 SHARD_COUNT = 4
 CRON = {"cron": "30 2 * * MON-FRI", "timezone": "Europe/Berlin"}
@@ -67,17 +67,21 @@ class World:
         self.key_text = self.mint("acme")
         self.handler = self.process()
 
-    def process(self, *, jobs: JobStore | None = None, runs: RunStore | None = None) -> Handler:
+    def process(
+        self, *, jobs: JobStore | None = None, runs: RunStore | None = None, access: AccessStore | None = None
+    ) -> Handler:
         """Another process over the same tables; its stores may misbehave."""
-        return build(self.backend(jobs=jobs, runs=runs))
+        return build(self.backend(jobs=jobs, runs=runs, access=access))
 
-    def backend(self, *, jobs: JobStore | None = None, runs: RunStore | None = None) -> Backend:
+    def backend(
+        self, *, jobs: JobStore | None = None, runs: RunStore | None = None, access: AccessStore | None = None
+    ) -> Backend:
         return Backend(
             jobs=jobs or self.jobs,
             runs=runs or self.runs,
             entries=self.entry_store,
             fleet=self.fleet,
-            access=self.access,
+            access=access or self.access,
             clock=self.clock,
             randomness=self.randomness,
             shard_count=SHARD_COUNT,

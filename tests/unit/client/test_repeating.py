@@ -110,21 +110,23 @@ def test_a_post_carries_one_key_over_its_attempts_and_another_one_over_calls() -
 
 
 @pytest.mark.parametrize("failure", [UNSENT, BUSY, LIMITED])
-def test_what_makes_a_secret_is_repeated_if_it_was_not_heard(failure: httpx.Response | Exception) -> None:
+def test_what_finds_its_own_success_in_the_way_is_repeated_if_it_was_not_heard(
+    failure: httpx.Response | Exception,
+) -> None:
     acted = scene(failure, HEALTH)
-    acted.client.create_key(scopes=["read"])
+    acted.client.delete_grant("a")
     assert len(acted.script.requests) == 2
 
 
 @pytest.mark.parametrize(
     ("failure", "raised"), [(LOST, NoAnswer), (UNKNOWN, OutcomeUnknown), (GATEWAY, OutcomeUnknown)]
 )
-def test_what_makes_a_secret_is_not_repeated_if_it_may_have_been_heard(
+def test_what_finds_its_own_success_in_the_way_is_not_repeated_if_it_may_have_been_heard(
     failure: httpx.Response | Exception, raised: type[Exception]
 ) -> None:
     acted = scene(failure, HEALTH)
     with pytest.raises(raised):
-        acted.client.create_key(scopes=["read"])
+        acted.client.delete_grant("a")
     assert len(acted.script.requests) == 1
 
 
