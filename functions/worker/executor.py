@@ -11,7 +11,7 @@ from functions.worker.admission import admit
 from functions.worker.announcing import Announcements
 from functions.worker.bookkeeping import Bookkeeper
 from functions.worker.claims import Claims
-from functions.worker.endings import finish_after, finish_of_lost, finish_without_start
+from functions.worker.endings import finish_after, finish_of_lost, finish_to_wait, finish_without_start
 from functions.worker.live_run import LiveRun
 from functions.worker.live_runs import LiveRuns
 from functions.worker.messages import Acknowledge, Messages
@@ -223,12 +223,25 @@ class Executor:
             self.runs.hold(live, until=Instant(now + _UNTRUSTED_WAIT_MS))
             return None
         timeout_ms = int(min(live.job.timeout_ms, (self._ends_until - monotonic) * SECOND))
-        if timeout_ms <= 0 or not self.runs.start(live, at=now, monotonic=monotonic, timeout_ms=timeout_ms):
+        if timeout_ms <= 0:
+            self._hand_back(live)
+        if not self.runs.start(live, at=now, monotonic=monotonic, timeout_ms=timeout_ms):
             self._places.leave(live)
             return None
         self._count("started")
         self._meter.started(live.run, now)
         return live.call()
+
+    def hand_back_once(self) -> int:
+        """Give up what has not started, for another worker to take at once as the same attempt; answers how many."""
+        return sum(self._hand_back(live) for live in self.runs.not_begun())
+
+    def _hand_back(self, live: LiveRun) -> bool:
+        # Due when it was due: what the next worker needs longer shows as drift.
+        finish = finish_to_wait(live.run, "handed_back", until=live.run.fire_at, now=self._clock.now())
+        is_ours = self.runs.end(live, finish)
+        self._count("handed_back", is_ours)
+        return is_ours
 
     def _has_place(self, live: LiveRun) -> bool:
         """Whether the run may start beside the others of its job; if not, it is ended, or held for another try."""

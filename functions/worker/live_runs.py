@@ -51,6 +51,11 @@ class LiveRuns:
     def ending(self) -> int:
         return len(self._ending)
 
+    def not_begun(self) -> list[LiveRun]:
+        """Claimed, and neither started nor ended, handed out or not."""
+        with self._lock:
+            return [live for live in self._live if live.finish is None and live.started_at is None]
+
     def add(self, runs: Iterable[LiveRun]) -> None:
         with self._lock:
             self._live.update((live, None) for live in runs)

@@ -4,8 +4,9 @@ Per lane: receivers (several, so that the claim of one batch does not delay anot
 some that store ends, one for heartbeats, and the threads of the handlers. Each loop is a step of the executor with an
 edge around it.
 
-Stop: receiving ends first; what a poll still brings is handed back at once. What is claimed is started and finished
-under its heartbeat, for as long as the host's own stop time-out allows.
+Stop: receiving ends first; what a poll still brings is handed back at once, and so is what was claimed and has not
+started: its lease is given up by a conditional write, then its message shown. What runs is finished under its
+heartbeat, for as long as the host's own stop time-out allows.
 """
 
 from __future__ import annotations
@@ -107,12 +108,15 @@ class LaneHost:
 
     def stop_receiving(self) -> None:
         self._stops_receiving.set()
+        self._executor.hand_back_once()
 
     def drain(self, *, until: float) -> None:
-        """Finish what is claimed, until the monotonic second `until` at the latest."""
+        """Finish what has started, until the monotonic second `until` at the latest."""
         runs = self._executor.runs
         for receiver in self._receivers:
             receiver.join(max(until - self._clock.monotonic(), 0))
+        # What they were about to claim when they were stopped.
+        self._executor.hand_back_once()
         with runs.ended:
             runs.ended.wait_for(lambda: not len(runs), timeout=max(until - self._clock.monotonic(), 0))
         if len(runs):
