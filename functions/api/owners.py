@@ -27,10 +27,14 @@ from shared.ports import JobFilter
 
 JOBS_OF_A_CALL: Final = 25
 RUNS_OF_A_CALL: Final = 2_000
+#: Before a cursor: a page on the way to it left something. No cursor of a list has a dot.
+_LEFT: Final = "left."
 
 
 @dataclass(slots=True)
 class _Progress:
+    """`is_done` is of the pages before too."""
+
     jobs: int = 0
     runs: int = 0
     keys: int = 0
@@ -57,19 +61,21 @@ class OwnerRoutes:
 
     def erase(self, owner_id: str, body: EraseOwner, request: Request) -> Answer:
         call = on_behalf_of(call_of(request), owner_id)
-        progress = _Progress()
-        page = self.backend.jobs.list_of_owner(owner_id, only=JobFilter(), limit=JOBS_OF_A_CALL, cursor=body.cursor)
+        cursor = body.cursor and body.cursor.removeprefix(_LEFT)
+        progress = _Progress(is_done=cursor == body.cursor)
+        page = self.backend.jobs.list_of_owner(owner_id, only=JobFilter(), limit=JOBS_OF_A_CALL, cursor=cursor)
         for job in page.items:
             self._erase_job(call, job, progress)
         if body.cursor is None:
             self._erase_access(call, progress)
         audit.note("owner.erase", call, jobs=progress.jobs, runs=progress.runs)
+        left = "" if progress.is_done else _LEFT
         document = {
             "jobs": progress.jobs,
             "runs": progress.runs,
             "keys": progress.keys,
             "is_done": progress.is_done and page.cursor is None,
-            "next_cursor": page.cursor,
+            "next_cursor": page.cursor and f"{left}{page.cursor}",
         }
         return answer(document)
 

@@ -126,21 +126,41 @@ def test_a_large_owner_is_erased_page_by_page_until_it_is_done(monkeypatch: pyte
         job = world.create(job_id=f"job-{number}", payload=SECRET, schedule={"every": "PT1M"})
         for _ in range(2):
             run_of(world, job, world.clock.advance(MINUTE), RunStatus.SUCCEEDED)
-    calls = 0
-    is_done = False
-    while not is_done and calls < 20:
-        cursor, is_done = None, True
-        while True:
-            answer = erase(world, cursor=cursor)
-            calls += 1
-            cursor = answer["next_cursor"]
-            is_done = bool(answer["is_done"])
-            if cursor is None:
-                break
-        is_done = is_done and not world.tables.runs
+    calls, cursor = 0, None
+    while calls < 20:
+        answer = erase(world, cursor=cursor)
+        calls += 1
+        cursor = answer["next_cursor"]
+        if answer["is_done"]:
+            break
     assert world.tables.runs == {}
     assert SECRET not in str(world.tables.jobs)
     assert 3 <= calls < 20
+
+
+def test_the_last_page_says_that_all_is_done_only_when_every_page_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(owners, "JOBS_OF_A_CALL", 1)
+    world = World()
+    for number in range(3):
+        world.create(job_id=f"job-{number}", schedule={"every": "PT1M"})
+        world.clock.advance(SECOND)
+    # Newest first: of the three it is the first page that has a run which lives.
+    run = run_of(world, world.job("job-2"), world.clock.advance(MINUTE))
+    first = erase(world)
+    second = erase(world, cursor=first["next_cursor"])
+    third = erase(world, cursor=second["next_cursor"])
+    assert [page["is_done"] for page in (first, second, third)] == [False, False, False]
+    assert third["next_cursor"] is None
+    world.runs.finish([Finish(run.key, run.token, RunStatus.SUCCEEDED, ended_at=world.clock.advance(SECOND))])
+    first = erase(world)
+    second = erase(world, cursor=first["next_cursor"])
+    assert erase(world, cursor=second["next_cursor"])["is_done"]
+
+
+@pytest.mark.parametrize("cursor", ["left.", "left.x", "left.left.x", "x"])
+def test_a_cursor_of_no_page_is_refused(cursor: str) -> None:
+    reply = World().send("POST", "/v1/owners/acme/erase", {"cursor": cursor})
+    assert (reply.status, reply.pointers) == (400, ["#/cursor"])
 
 
 def test_erasing_an_owner_that_is_not_there_is_done_at_once() -> None:
