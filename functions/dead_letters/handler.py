@@ -9,9 +9,8 @@ from typing import Any
 
 from functions.dead_letters.settling import Settler
 from functions.dead_letters.wiring import parts_from
-from shared.domain.errors import MessageUnreadable, StoreError
+from shared.domain.errors import StoreError
 from shared.domain.instants import Instant
-from shared.domain.message import Dispatch, decode
 from shared.observability.logs import logger_for
 from shared.ports import Delivery
 from shared.schema import DEFAULT_LANE
@@ -41,21 +40,13 @@ def _lane_of(record: Mapping[str, Any], lanes: Mapping[str, str]) -> str:
 
 
 def _delivery_of(record: Mapping[str, Any], now: Instant) -> Delivery:
-    return Delivery(
+    return Delivery.of(
+        record["body"],
         message_id=record["messageId"],
         receipt_handle=record["receiptHandle"],
-        body=record["body"],
-        dispatch=_dispatch_in(record["body"]),
+        attributes=record.get("attributes", {}),
         received_at=now,
-        receive_count=int(record.get("attributes", {}).get("ApproximateReceiveCount", 1)),
     )
-
-
-def _dispatch_in(body: str) -> Dispatch | None:
-    try:
-        return decode(body)
-    except MessageUnreadable:
-        return None
 
 
 @cache

@@ -106,17 +106,9 @@ class Settler:
     def _inserted(self, delivery: Delivery, dispatch: Dispatch, claim_id: str) -> Run:
         """The row of the run: FAILED from the start if there was none."""
         now = self.clock.now()
-        run = Run(
-            job_key=dispatch.job_key,
-            run_id=dispatch.run_id,
-            kind=dispatch.kind,
-            slot=dispatch.slot,
-            fire_at=dispatch.fire_at,
-            status=RunStatus.FAILED,
-            generation=dispatch.generation,
-            attempt=dispatch.attempt,
+        run = replace(
+            dispatch.row(RunStatus.FAILED),
             claim_id=claim_id,
-            enqueued_at=dispatch.enqueued_at,
             ended_at=now,
             error=_error(delivery),
             expires_at=Instant(now + self.settings.run_retention_ms),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from functions.scheduler.due import Due
 from shared.domain.instants import Instant
 from shared.domain.message import Dispatch
@@ -27,34 +29,25 @@ def dispatch_of(due: Due, epoch: int, now: Instant) -> Dispatch:
 
 def skipped_row(due: Due, now: Instant, retention_ms: int) -> Run:
     """One SKIPPED row stands for all slots of a gap."""
-    return Run(
-        job_key=due.entry.job_key,
-        run_id=due.run_id,
-        kind=due.kind,
-        slot=due.slot,
-        fire_at=due.fire_at,
-        status=RunStatus.SKIPPED,
-        generation=due.entry.generation,
-        token=0,
-        reason="misfire",
-        ended_at=now,
-        gap=due.gap,
-        expires_at=Instant(now + retention_ms),
-    )
+    return replace(_ended(due, RunStatus.SKIPPED, now, retention_ms), reason="misfire", gap=due.gap)
 
 
 def refused_row(due: Due, reason: str, now: Instant, retention_ms: int) -> Run:
     """The queue will never take this dispatch."""
+    return replace(_ended(due, RunStatus.FAILED, now, retention_ms), error=RunError("dispatch_refused", reason))
+
+
+def _ended(due: Due, status: RunStatus, now: Instant, retention_ms: int) -> Run:
+    """Without a worker: token 0, below that of any claim."""
     return Run(
         job_key=due.entry.job_key,
         run_id=due.run_id,
         kind=due.kind,
         slot=due.slot,
         fire_at=due.fire_at,
-        status=RunStatus.FAILED,
+        status=status,
         generation=due.entry.generation,
         token=0,
-        error=RunError("dispatch_refused", reason),
         ended_at=now,
         expires_at=Instant(now + retention_ms),
     )

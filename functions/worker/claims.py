@@ -81,19 +81,11 @@ class Claims:
         dispatch = delivery.dispatch
         assert dispatch is not None
         now = self._clock.now()
-        run = Run(
-            job_key=dispatch.job_key,
-            run_id=dispatch.run_id,
-            kind=dispatch.kind,
-            slot=dispatch.slot,
-            fire_at=dispatch.fire_at,
-            status=RunStatus.RUNNING,
-            generation=dispatch.generation,
-            attempt=dispatch.attempt,
+        run = replace(
+            dispatch.row(RunStatus.RUNNING),
             claim_id=self._randomness.random_bytes(_CLAIM_ID_BYTES).hex(),
             worker_id=self._worker_id,
             lease_until=Instant(now + self._settings.lease_ms),
-            enqueued_at=dispatch.enqueued_at,
             received_at=delivery.received_at,
             claimed_at=now,
         )

@@ -16,9 +16,8 @@ from functions.worker.handler_threads import HandlerThreads
 from functions.worker.parts import WorkerParts
 from functions.worker.waiting import wait_until_due
 from functions.worker.wiring import parts_from
-from shared.domain.errors import MessageUnreadable, StoreError
+from shared.domain.errors import StoreError
 from shared.domain.instants import SECOND, Instant
-from shared.domain.message import Dispatch, decode
 from shared.observability.logs import logger_for
 from shared.ports import Delivery
 
@@ -99,21 +98,13 @@ def _step(executor: Executor, threads: HandlerThreads) -> None:
 
 
 def _delivery_of(record: Mapping[str, Any], now: Instant) -> Delivery:
-    return Delivery(
+    return Delivery.of(
+        record["body"],
         message_id=record["messageId"],
         receipt_handle=record["receiptHandle"],
-        body=record["body"],
-        dispatch=_dispatch_in(record["body"]),
+        attributes=record.get("attributes", {}),
         received_at=now,
-        receive_count=int(record.get("attributes", {}).get("ApproximateReceiveCount", 1)),
     )
-
-
-def _dispatch_in(body: str) -> Dispatch | None:
-    try:
-        return decode(body)
-    except MessageUnreadable:
-        return None
 
 
 @cache

@@ -13,7 +13,7 @@ from typing import Any
 from shared.domain.errors import MessageUnreadable
 from shared.domain.instants import Instant
 from shared.domain.keys import RunKey
-from shared.domain.run import RunKind
+from shared.domain.run import Run, RunKind, RunStatus
 
 VERSION = 1
 READABLE_VERSIONS = range(VERSION, VERSION + 2)
@@ -40,6 +40,20 @@ class Dispatch:
     @property
     def key(self) -> RunKey:
         return RunKey(self.job_key, self.run_id)
+
+    def row(self, status: RunStatus) -> Run:
+        """The row of a run that has none yet, as far as the message knows it."""
+        return Run(
+            job_key=self.job_key,
+            run_id=self.run_id,
+            kind=self.kind,
+            slot=self.slot,
+            fire_at=self.fire_at,
+            status=status,
+            generation=self.generation,
+            attempt=self.attempt,
+            enqueued_at=self.enqueued_at,
+        )
 
 
 def encode(dispatch: Dispatch) -> str:

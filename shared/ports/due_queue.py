@@ -1,11 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from shared.domain.errors import MessageUnreadable
 from shared.domain.instants import Instant
-from shared.domain.message import Dispatch
+from shared.domain.message import Dispatch, decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,18 @@ class Delivery:
     dispatch: Dispatch | None
     received_at: Instant
     receive_count: int = 1
+
+    @classmethod
+    def of(
+        cls, body: str, *, message_id: str, receipt_handle: str, attributes: Mapping[str, str], received_at: Instant
+    ) -> Delivery:
+        """As a queue or an event source hands it over, with the system attributes of SQS."""
+        try:
+            dispatch = decode(body)
+        except MessageUnreadable:
+            dispatch = None
+        count = int(attributes.get("ApproximateReceiveCount", 1))
+        return cls(message_id, receipt_handle, body, dispatch, received_at, count)
 
 
 class DueQueue(Protocol):

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import RLock
 
-from shared.domain.errors import MessageUnreadable
 from shared.domain.instants import SECOND, Instant
-from shared.domain.message import Dispatch, decode, encode
+from shared.domain.message import Dispatch, encode
 from shared.ports.clock import Clock, Randomness
 from shared.ports.due_queue import Delivery, SendReport
 
@@ -69,13 +68,12 @@ class MemoryDueQueue:
         message = self._messages[message_id]
         message.receive_count += 1
         message.visible_at = Instant(now + visibility_seconds * SECOND)
-        return Delivery(
+        return Delivery.of(
+            message.body,
             message_id=message_id,
             receipt_handle=_handle(message_id, message),
-            body=message.body,
-            dispatch=_dispatch_in(message.body),
+            attributes={"ApproximateReceiveCount": str(message.receive_count)},
             received_at=now,
-            receive_count=message.receive_count,
         )
 
     def delete(self, deliveries: Sequence[Delivery]) -> None:
@@ -101,10 +99,3 @@ class MemoryDueQueue:
 
 def _handle(message_id: str, message: _Message) -> str:
     return f"{message_id}/{message.receive_count}"
-
-
-def _dispatch_in(body: str) -> Dispatch | None:
-    try:
-        return decode(body)
-    except MessageUnreadable:
-        return None

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 from shared.adapters.aws.calls import DEFAULT_PATIENCE, Calls, Patience
 from shared.adapters.aws.faults import StaleHandle, Unreachable, fault_of_code
-from shared.domain.errors import MessageUnreadable, OutcomeUnknown, StoreError, StoreThrottled
+from shared.domain.errors import OutcomeUnknown, StoreError, StoreThrottled
 from shared.domain.instants import Instant
 from shared.domain.keys import owner_of
-from shared.domain.message import Dispatch, decode, encode
+from shared.domain.message import Dispatch, encode
 from shared.ports.clock import Clock, Randomness
 from shared.ports.due_queue import Delivery, SendReport
 
@@ -120,18 +120,10 @@ class SqsDueQueue:
 
 
 def _delivery(message: dict[str, Any], now: Instant) -> Delivery:
-    return Delivery(
+    return Delivery.of(
+        message["Body"],
         message_id=message["MessageId"],
         receipt_handle=message["ReceiptHandle"],
-        body=message["Body"],
-        dispatch=_dispatch_in(message["Body"]),
+        attributes=message.get("Attributes", {}),
         received_at=now,
-        receive_count=int(message.get("Attributes", {}).get("ApproximateReceiveCount", 1)),
     )
-
-
-def _dispatch_in(body: str) -> Dispatch | None:
-    try:
-        return decode(body)
-    except MessageUnreadable:
-        return None
