@@ -222,6 +222,7 @@ class Carillon(Construct):
         watched = Watched(
             deployment=self.deployment,
             lanes=self.lanes,
+            undelivered=self.undelivered.queue,
             tables={name: self.tables[name] for name in HOT},
             functions={
                 "api": self.api.function,

@@ -17,6 +17,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
+from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from infra.components.lane import Lane
@@ -47,6 +48,7 @@ class Watched:
 
     deployment: str
     lanes: Mapping[str, Lane]
+    undelivered: sqs.IQueue
     tables: Mapping[str, dynamodb.ITable]
     functions: Mapping[str, lambda_.IFunction]
     server_errors: cloudwatch.Metric
@@ -119,6 +121,15 @@ def rules(watched: Watched, environment: Environment) -> Iterator[Rule]:
     yield from _of_nodes(watched)
     for name, lane in watched.lanes.items():
         yield from _of_lane(name, lane)
+    yield Rule(
+        "Undelivered messages",
+        "Messages that the lanes' queues gave up are not settled, so that their runs have no end.",
+        watched.undelivered.metric_approximate_number_of_messages_visible(
+            statistic=cloudwatch.Stats.MINIMUM, period=FIVE_MINUTES
+        ),
+        points=3,
+        of=3,
+    )
     yield from _of_platform(watched)
 
 

@@ -97,6 +97,22 @@ def test_each_lane_is_watched(prod: Synthesis, heading: str) -> None:
     assert len(at(prod, heading)) == len(LANES)
 
 
+def test_what_the_queues_gave_up_rings_when_nobody_settles_it(prod: Synthesis) -> None:
+    alarm = only(at(prod, "Undelivered messages"))
+
+    assert "Undelivered" in str(alarm["Dimensions"])
+    # What is hidden is a run that lives, and is looked at again.
+    assert alarm["MetricName"] == "ApproximateNumberOfMessagesVisible"
+    assert (alarm["Threshold"], alarm["Statistic"], alarm["EvaluationPeriods"]) == (0, "Minimum", 3)
+
+
+def test_an_error_of_what_settles_them_rings(prod: Synthesis) -> None:
+    settling = [alarm for alarm in at(prod, "Function errors") if "dead_letters" in alarm["AlarmDescription"]]
+
+    assert [alarm["MetricName"] for alarm in settling] == ["Errors"]
+    assert "Settling" in str(settling[0]["Dimensions"])
+
+
 def test_a_lane_rings_long_before_sqs_stops_it(prod: Synthesis) -> None:
     assert {alarm["Threshold"] for alarm in at(prod, "Messages in flight")} == {80_000}
 
