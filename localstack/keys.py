@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from localstack import endpoints
+from shared.adapters.aws.calls import Calls
 from shared.adapters.dynamodb.access_store import DynamoAccessStore
 from shared.adapters.system import SystemClock, SystemRandomness
 from shared.config import TableNames
@@ -37,7 +38,7 @@ def issue_key(
         randomness=randomness.random_bytes(KEY_ID_BYTES + SECRET_BYTES),
         name="local stack",
     )
-    store = DynamoAccessStore(endpoints.dynamodb(endpoint), TableNames(access=table), clock, randomness)
+    store = DynamoAccessStore(endpoints.dynamodb(endpoint), TableNames(access=table), Calls(clock, randomness))
     if not store.put_key(key):
         raise KeyNotStored(key.key_id)
     return text

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from functions.api.backend import Backend
 from functions.api.settings import read_settings
+from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.client import dynamodb_client
 from shared.adapters.dynamodb.access_store import DynamoAccessStore
 from shared.adapters.dynamodb.entry_store import DynamoEntryStore
@@ -48,12 +49,13 @@ def backend() -> Backend:
         required(os.environ, table_variable(name))
     tables = TableNames.from_environment(os.environ)
     client, clock, randomness = dynamodb_client(), SystemClock(), SystemRandomness()
+    calls = Calls(clock, randomness)
     return Backend(
-        jobs=DynamoJobStore(client, tables, clock, randomness),
-        runs=DynamoRunStore(client, tables, clock, randomness),
-        entries=DynamoEntryStore(client, tables, clock, randomness),
-        fleet=DynamoFleetStore(client, tables, clock, randomness),
-        access=DynamoAccessStore(client, tables, clock, randomness),
+        jobs=DynamoJobStore(client, tables, calls),
+        runs=DynamoRunStore(client, tables, calls),
+        entries=DynamoEntryStore(client, tables, calls),
+        fleet=DynamoFleetStore(client, tables, calls),
+        access=DynamoAccessStore(client, tables, calls),
         clock=clock,
         randomness=randomness,
         shard_count=shard_count(os.environ),
@@ -70,5 +72,5 @@ def backend() -> Backend:
 def key_store(table: str) -> KeyStore:
     """Of the table of that name, for whoever has no key yet."""
     clock, randomness = SystemClock(), SystemRandomness()
-    store = DynamoAccessStore(dynamodb_client(), TableNames(access=table), clock, randomness)
+    store = DynamoAccessStore(dynamodb_client(), TableNames(access=table), Calls(clock, randomness))
     return KeyStore(store, clock, randomness)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from functions.dead_letters.settling import Settings, Settler
+from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.client import dynamodb_client, sqs_client
 from shared.adapters.dynamodb.job_store import DynamoJobStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
@@ -30,15 +31,14 @@ def parts_from(environment: Mapping[str, str]) -> tuple[Settler, Mapping[str, st
         required(environment, table_variable(name))
     tables = TableNames.from_environment(environment)
     clock, randomness = SystemClock(), SystemRandomness()
+    calls = Calls(clock, randomness)
     dynamodb, sqs = dynamodb_client(), sqs_client()
     default = Settings()
     settler = Settler(
-        undelivered=SqsDueQueue(sqs, required(environment, UNDELIVERED_VARIABLE), clock, randomness),
-        dead_letters={
-            lane: SqsDeadLetterQueue(sqs, url, clock, randomness) for lane, url in dead_letter_urls(environment).items()
-        },
-        run_store=DynamoRunStore(dynamodb, tables, clock, randomness),
-        job_store=DynamoJobStore(dynamodb, tables, clock, randomness),
+        undelivered=SqsDueQueue(sqs, required(environment, UNDELIVERED_VARIABLE), calls),
+        dead_letters={lane: SqsDeadLetterQueue(sqs, url, calls) for lane, url in dead_letter_urls(environment).items()},
+        run_store=DynamoRunStore(dynamodb, tables, calls),
+        job_store=DynamoJobStore(dynamodb, tables, calls),
         clock=clock,
         randomness=randomness,
         settings=Settings(

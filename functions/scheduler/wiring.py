@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functions.scheduler.node import Node
 from functions.scheduler.runner import Runner
 from functions.scheduler.settings import Ports, R, Settings, Spread, T, in_order
-from shared.adapters.aws.calls import Patience, RetryBudget
+from shared.adapters.aws.calls import Calls, Patience, RetryBudget
 from shared.adapters.aws.client import dynamodb_client, sqs_client
 from shared.adapters.dynamodb.entry_store import DynamoEntryStore
 from shared.adapters.dynamodb.fleet_store import DynamoFleetStore
@@ -34,13 +34,13 @@ def build_runner(environment: Mapping[str, str]) -> Runner:
     tables = TableNames.from_environment(environment)
     clock, randomness = SystemClock(), SystemRandomness()
     dynamodb, sqs = dynamodb_client(), sqs_client()
-    patience = Patience(budget=RetryBudget())
+    calls = Calls(clock, randomness, Patience(budget=RetryBudget()))
     ports = Ports(
-        fleet=DynamoFleetStore(dynamodb, tables, clock, randomness, patience),
-        entries=DynamoEntryStore(dynamodb, tables, clock, randomness, patience),
-        jobs=DynamoJobStore(dynamodb, tables, clock, randomness, patience),
-        runs=DynamoRunStore(dynamodb, tables, clock, randomness, patience),
-        queues={lane: SqsDueQueue(sqs, url, clock, randomness) for lane, url in queue_urls(environment).items()},
+        fleet=DynamoFleetStore(dynamodb, tables, calls),
+        entries=DynamoEntryStore(dynamodb, tables, calls),
+        jobs=DynamoJobStore(dynamodb, tables, calls),
+        runs=DynamoRunStore(dynamodb, tables, calls),
+        queues={lane: SqsDueQueue(sqs, url, calls) for lane, url in queue_urls(environment).items()},
         clock=clock,
         randomness=randomness,
     )

@@ -22,7 +22,7 @@ from functions.worker.targets.pausing import Pauses
 from functions.worker.targets.secrets import Secrets
 from functions.worker.targets.signatures import Signatures
 from shared.adapters.aws.api import BotoAwsApi
-from shared.adapters.aws.calls import Patience
+from shared.adapters.aws.calls import Calls, Patience
 from shared.adapters.aws.client import dynamodb_client, events_client, sqs_client
 from shared.adapters.dynamodb.access_store import DynamoAccessStore
 from shared.adapters.dynamodb.entry_store import DynamoEntryStore
@@ -101,18 +101,17 @@ def parts_from(environment: Mapping[str, str], *, host: str, longest_wait_second
     settings = WorkerSettings.from_environment(environment)
     tables = TableNames.from_environment(environment)
     clock, randomness = SystemClock(), SystemRandomness()
+    calls = Calls(clock, randomness)
     dynamodb, sqs = dynamodb_client(), sqs_client(longest_wait_seconds=longest_wait_seconds)
-    job_store = DynamoJobStore(dynamodb, tables, clock, randomness)
+    job_store = DynamoJobStore(dynamodb, tables, calls)
     announcements = _announcements_from(environment, clock, randomness)
-    access = DynamoAccessStore(dynamodb, tables, clock, randomness)
+    access = DynamoAccessStore(dynamodb, tables, calls)
     return WorkerParts(
-        queues={lane: SqsDueQueue(sqs, url, clock, randomness) for lane, url in urls.items()},
+        queues={lane: SqsDueQueue(sqs, url, calls) for lane, url in urls.items()},
         lanes_by_queue_name={url.rpartition("/")[2]: lane for lane, url in urls.items()},
-        dead_letters={
-            lane: SqsDeadLetterQueue(sqs, url, clock, randomness) for lane, url in dead_letter_urls(environment).items()
-        },
-        run_store=DynamoRunStore(dynamodb, tables, clock, randomness),
-        entry_store=DynamoEntryStore(dynamodb, tables, clock, randomness),
+        dead_letters={lane: SqsDeadLetterQueue(sqs, url, calls) for lane, url in dead_letter_urls(environment).items()},
+        run_store=DynamoRunStore(dynamodb, tables, calls),
+        entry_store=DynamoEntryStore(dynamodb, tables, calls),
         job_store=job_store,
         targets=_targets_from(
             environment, clock, settings=settings, job_store=job_store, access=access, announcements=announcements
@@ -127,7 +126,7 @@ def parts_from(environment: Mapping[str, str], *, host: str, longest_wait_second
 
 def _announcements_from(environment: Mapping[str, str], clock: Clock, randomness: Randomness) -> Announcements:
     name = environment.get(EVENT_BUS_VARIABLE, "")
-    bus = BridgeEventBus(events_client(), name, clock, randomness, _BRIEF_PATIENCE) if name else None
+    bus = BridgeEventBus(events_client(), name, Calls(clock, randomness, _BRIEF_PATIENCE)) if name else None
     return Announcements(bus)
 
 

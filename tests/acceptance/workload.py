@@ -14,6 +14,7 @@ from carillon.client.job_documents import Misfire
 from localstack import endpoints
 from localstack.client import client_of
 from localstack.stack import Stack
+from shared.adapters.aws.calls import Calls
 from shared.adapters.dynamodb.fleet_store import DynamoFleetStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
 from shared.adapters.system import SystemClock, SystemRandomness
@@ -54,9 +55,9 @@ class Workload:
         self._dynamodb = endpoints.dynamodb(self.stack.endpoint)
         outputs = self.stack.outputs
         tables = TableNames(job_runs=outputs["JobRunsTable"], fleet=outputs["FleetTable"])
-        clock, dice = SystemClock(), SystemRandomness()
-        self.runs = DynamoRunStore(self._dynamodb, tables, clock, dice)
-        self.fleet = DynamoFleetStore(self._dynamodb, tables, clock, dice)
+        calls = Calls(SystemClock(), SystemRandomness())
+        self.runs = DynamoRunStore(self._dynamodb, tables, calls)
+        self.fleet = DynamoFleetStore(self._dynamodb, tables, calls)
         self._client = client_of(self.stack)
 
     def add(self, count: int, *, period_ms: int, webhook: str | None = None, misfire: Misfire = PATIENT) -> list[str]:

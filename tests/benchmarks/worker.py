@@ -21,6 +21,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.client import dynamodb_client, sqs_client
 from shared.adapters.dynamodb import DynamoJobStore, DynamoRunStore
 from shared.adapters.sqs import SqsDueQueue
@@ -60,7 +61,7 @@ def job_of(number: int, slot: Instant, handler: str, now: Instant) -> Job:
 
 def create(tables: TableNames, slots: list[Instant], handler: str) -> list[Dispatch]:
     clock = SystemClock()
-    store = DynamoJobStore(dynamodb_client(), tables, clock, SystemRandomness())
+    store = DynamoJobStore(dynamodb_client(), tables, Calls(SystemClock(), SystemRandomness()))
     dispatches = []
     for number, slot in enumerate(slots):
         job = job_of(number, slot, handler, clock.now())
@@ -85,7 +86,7 @@ def dispatch_all(queue_url: str, dispatches: list[Dispatch]) -> None:
     from dataclasses import replace  # noqa: PLC0415 (runs in a process of its own)
 
     clock = SystemClock()
-    queue = SqsDueQueue(sqs_client(), queue_url, clock, SystemRandomness())
+    queue = SqsDueQueue(sqs_client(), queue_url, Calls(SystemClock(), SystemRandomness()))
     left = sorted(dispatches, key=lambda dispatch: dispatch.fire_at)
     while left:
         due = [dispatch for dispatch in left if dispatch.fire_at - LEAD_MS <= clock.now()][:100]
@@ -97,7 +98,7 @@ def dispatch_all(queue_url: str, dispatches: list[Dispatch]) -> None:
 
 
 def read_runs(tables: TableNames, dispatches: list[Dispatch]) -> list[Run | None]:
-    store = DynamoRunStore(dynamodb_client(), tables, SystemClock(), SystemRandomness())
+    store = DynamoRunStore(dynamodb_client(), tables, Calls(SystemClock(), SystemRandomness()))
     return [store.get(RunKey(dispatch.job_key, dispatch.run_id)) for dispatch in dispatches]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shared.adapters.aws.calls import Calls
 from shared.adapters.dynamodb import (
     DynamoAccessStore,
     DynamoEntryStore,
@@ -58,12 +59,12 @@ def memory_stores() -> Stores:
 def dynamo_stores(client: DynamoDBClient, names: TableNames) -> Stores:
     """Their pauses pass on the manual clock, in no time."""
     clock = ManualClock()
-    dice = SeededRandomness()
+    calls = Calls(clock, SeededRandomness())
     return Stores(
         clock=clock,
-        jobs=DynamoJobStore(client, names, clock, dice),
-        entries=DynamoEntryStore(client, names, clock, dice, page_size=PAGE_SIZE),
-        runs=DynamoRunStore(client, names, clock, dice),
-        fleet=DynamoFleetStore(client, names, clock, dice),
-        access=DynamoAccessStore(client, names, clock, dice),
+        jobs=DynamoJobStore(client, names, calls),
+        entries=DynamoEntryStore(client, names, calls, page_size=PAGE_SIZE),
+        runs=DynamoRunStore(client, names, calls),
+        fleet=DynamoFleetStore(client, names, calls),
+        access=DynamoAccessStore(client, names, calls),
     )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.client import sqs_client
 from shared.adapters.memory import ManualClock, SeededRandomness
 from shared.adapters.sqs import SqsDeadLetterQueue
@@ -28,7 +29,7 @@ def faults(emulator_endpoint: str) -> Iterator[tuple[SQSClient, Faults]]:
 
 
 def queue_of(sqs: SQSClient, url: str) -> SqsDeadLetterQueue:
-    return SqsDeadLetterQueue(sqs, url, ManualClock(), SeededRandomness())
+    return SqsDeadLetterQueue(sqs, url, Calls(ManualClock(), SeededRandomness()))
 
 
 def received(sqs: SQSClient, url: str) -> list[Any]:

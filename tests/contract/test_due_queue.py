@@ -6,6 +6,7 @@ from typing import Protocol
 
 import pytest
 
+from shared.adapters.aws.calls import Calls
 from shared.adapters.memory import ManualClock, MemoryDueQueue, SeededRandomness
 from shared.adapters.sqs import SqsDueQueue
 from shared.domain.message import encode
@@ -35,7 +36,7 @@ class SqsLane:
         self.clock = ManualClock()
         self._client = request.getfixturevalue("sqs")
         self._url = request.getfixturevalue("queue_url")
-        self.queue: DueQueue = SqsDueQueue(self._client, self._url, self.clock, SeededRandomness())
+        self.queue: DueQueue = SqsDueQueue(self._client, self._url, Calls(self.clock, SeededRandomness()))
 
     def put(self, body: str) -> None:
         self._client.send_message(QueueUrl=self._url, MessageBody=body)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.client import events_client
 from shared.adapters.eventbridge import BridgeEventBus
 from shared.adapters.memory import ManualClock, SeededRandomness
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.emulator
 def faulty(emulator_endpoint: str) -> Iterator[tuple[BridgeEventBus, Faults]]:
     with aws_environment(emulator_endpoint):
         client: Any = events_client()
-    yield BridgeEventBus(client, "default", ManualClock(), SeededRandomness()), Faults(client)
+    yield BridgeEventBus(client, "default", Calls(ManualClock(), SeededRandomness())), Faults(client)
     client.close()
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.client import sqs_client
 from shared.adapters.memory import ManualClock, SeededRandomness
 from shared.adapters.sqs import SqsDueQueue
@@ -26,7 +27,7 @@ DISPATCHES = [make_dispatch(number) for number in range(10)]
 def lane(emulator_endpoint: str, queue_url: str) -> Iterator[Lane]:
     with aws_environment(emulator_endpoint):
         client = sqs_client()
-    yield SqsDueQueue(client, queue_url, ManualClock(), SeededRandomness()), Faults(client)
+    yield SqsDueQueue(client, queue_url, Calls(ManualClock(), SeededRandomness())), Faults(client)
     client.close()
 
 

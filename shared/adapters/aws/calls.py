@@ -71,8 +71,10 @@ DEFAULT_PATIENCE = Patience()
 
 
 class Calls:
+    """How the adapters of one process call AWS: the pauses between attempts, and what faults mean."""
+
     def __init__(self, clock: Clock, randomness: Randomness, patience: Patience = DEFAULT_PATIENCE) -> None:
-        self._clock = clock
+        self.clock = clock
         self._randomness = randomness
         self._patience = patience
 
@@ -159,7 +161,7 @@ class Calls:
 
     def pause(self, bound_seconds: float) -> None:
         """Full jitter: anything up to the bound, so that those who collided part."""
-        self._clock.sleep(bound_seconds * self._randomness.fraction())
+        self.clock.sleep(bound_seconds * self._randomness.fraction())
 
 
 def _part_of(operation: str, processed: int, failure: StoreError) -> StoreError:

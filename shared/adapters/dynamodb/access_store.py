@@ -2,28 +2,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shared.adapters.aws.calls import DEFAULT_PATIENCE, Calls, Patience
+from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.faults import ConditionFailed, TransactionRefused
 from shared.adapters.cursors import decode_cursor, encode_cursor, foreign_cursor
 from shared.adapters.dynamodb import access_rows, conditions
-from shared.adapters.dynamodb.attributes import Row, whole
+from shared.adapters.dynamodb.attributes import Row, read_whole, whole
 from shared.adapters.dynamodb.batches import Batches
 from shared.adapters.dynamodb.columns import seconds_until
 from shared.adapters.dynamodb.owner_lists import OwnerLists, Room
 from shared.adapters.dynamodb.receipts import Receipts
 from shared.config import TableNames
 from shared.domain.access import ApiKey, Receipt
+from shared.domain.errors import StoreContended
 from shared.domain.grants import Grant
-from shared.domain.instants import Instant
+from shared.domain.instants import DAY, Instant
 from shared.domain.limits import MAX_GRANTS, MAX_SIGNING_KEYS
 from shared.domain.pages import Page
 from shared.domain.signing import SigningKey
-from shared.ports.clock import Clock, Randomness
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 _LIST = "keys"
+#: Two calls book what does not end right between them.
+BOOKING_ATTEMPTS = 3
+#: A row that goes late is of no harm, and one that goes early would let its owner's redrives collide.
+BOOKING_KEPT_MS = DAY
 
 
 class DynamoAccessStore:
@@ -31,17 +35,14 @@ class DynamoAccessStore:
         self,
         client: DynamoDBClient,
         tables: TableNames,
-        clock: Clock,
-        randomness: Randomness,
-        patience: Patience = DEFAULT_PATIENCE,
+        calls: Calls,
     ) -> None:
         self._client = client
         self._table = tables.access
-        self._clock = clock
-        self._calls = Calls(clock, randomness, patience)
-        self._batches = Batches(client, self._calls)
-        self._receipts = Receipts(client, self._calls, tables.access)
-        self._lists = OwnerLists(client, tables.access, self._calls, self._receipts)
+        self._calls = calls
+        self._batches = Batches(client, calls)
+        self._receipts = Receipts(client, calls, tables.access)
+        self._lists = OwnerLists(client, tables.access, calls, self._receipts)
 
     def _row(self, operation: str, key: Row) -> Row | None:
         answer = self._calls.repeat(
@@ -131,10 +132,39 @@ class DynamoAccessStore:
             return False
         return True
 
+    def book_starts(self, owner_id: str, *, at: Instant, length_ms: int) -> Instant:
+        end = at + length_ms
+        first = {":at": whole(at), ":end": whole(end), ":expires_at": seconds_until(end + BOOKING_KEPT_MS)}
+        more = {":at": whole(at), ":length": whole(length_ms), ":seconds": seconds_until(length_ms)}
+        for _ in range(BOOKING_ATTEMPTS):
+            if self._book(owner_id, conditions.BOOK_STARTS, conditions.STARTS_ARE_FREE, first) is not None:
+                return at
+            booked_until = self._book(owner_id, conditions.BOOK_MORE_STARTS, conditions.STARTS_ARE_BOOKED, more)
+            if booked_until is not None:
+                return Instant(booked_until - length_ms)
+        raise StoreContended("access.book_starts", f"neither free nor booked, {BOOKING_ATTEMPTS} times")
+
+    def _book(self, owner_id: str, expression: str, condition: str, values: Row) -> int | None:
+        """Until when starts are booked then; None when the condition does not hold."""
+        request: dict[str, Any] = {
+            "TableName": self._table,
+            "Key": access_rows.starts_key(owner_id),
+            "UpdateExpression": expression,
+            "ConditionExpression": condition,
+            "ExpressionAttributeNames": conditions.names(expression, condition),
+            "ExpressionAttributeValues": values,
+            "ReturnValues": "UPDATED_NEW",
+        }
+        try:
+            answer = self._calls.repeat("access.book_starts", lambda: self._client.update_item(**request))
+        except ConditionFailed:
+            return None
+        return read_whole(answer["Attributes"][access_rows.BOOKED_UNTIL])
+
     def receipt(self, owner_id: str, idempotency_key: str) -> Receipt | None:
         row = self._row("access.receipt", access_rows.receipt_key(owner_id, idempotency_key))
         receipt = None if row is None else access_rows.read_receipt(row)
-        return None if receipt is None or self._clock.now() >= receipt.expires_at else receipt
+        return None if receipt is None or self._calls.clock.now() >= receipt.expires_at else receipt
 
     def grants(self, owner_id: str) -> tuple[Grant, ...]:
         stored = self._lists.read("access.grants", access_rows.grants_key(owner_id))

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
-from shared.adapters.aws.calls import DEFAULT_PATIENCE, Calls, Patience
+from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.faults import ConditionFailed
 from shared.adapters.dynamodb import conditions, entry_rows
 from shared.adapters.dynamodb.attributes import whole
@@ -14,7 +14,6 @@ from shared.config import TableNames
 from shared.domain.entry import Entry
 from shared.domain.instants import Instant
 from shared.domain.keys import EntryKey
-from shared.ports.clock import Clock, Randomness
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -28,19 +27,17 @@ class DynamoEntryStore:
         self,
         client: DynamoDBClient,
         tables: TableNames,
-        clock: Clock,
-        randomness: Randomness,
-        patience: Patience = DEFAULT_PATIENCE,
+        calls: Calls,
         *,
         page_size: int = PAGE_SIZE,
     ) -> None:
         self._client = client
         self._table = tables.job_schedules
         self._page_size = page_size
-        self._calls = Calls(clock, randomness, patience)
-        self._queries = Queries(client, self._calls)
-        self._batches = Batches(client, self._calls)
-        self._statements = Statements(client, self._calls)
+        self._calls = calls
+        self._queries = Queries(client, calls)
+        self._batches = Batches(client, calls)
+        self._statements = Statements(client, calls)
 
     def due(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
         if since > until:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-from shared.adapters.aws.calls import DEFAULT_PATIENCE, Calls, Patience
+from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.faults import ConditionFailed
 from shared.adapters.dynamodb import conditions, fleet_rows
 from shared.adapters.dynamodb.attributes import Row, flag, text, whole
@@ -11,7 +11,6 @@ from shared.adapters.dynamodb.queries import Queries, Query
 from shared.config import TableNames
 from shared.domain.fleet import Control, FleetSnapshot, Lease, Node
 from shared.domain.instants import Instant, to_instant
-from shared.ports.clock import Clock, Randomness
 from shared.ports.fleet_store import BeatAnswer
 
 if TYPE_CHECKING:
@@ -23,14 +22,12 @@ class DynamoFleetStore:
         self,
         client: DynamoDBClient,
         tables: TableNames,
-        clock: Clock,
-        randomness: Randomness,
-        patience: Patience = DEFAULT_PATIENCE,
+        calls: Calls,
     ) -> None:
         self._client = client
         self._table = tables.fleet
-        self._calls = Calls(clock, randomness, patience)
-        self._queries = Queries(client, self._calls)
+        self._calls = calls
+        self._queries = Queries(client, calls)
 
     def beat(self, node: Node) -> BeatAnswer:
         row = fleet_rows.write_node(node)

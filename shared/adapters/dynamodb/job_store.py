@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from shared.adapters.aws.calls import DEFAULT_PATIENCE, Calls, Patience
+from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.faults import ConditionFailed, TransactionRefused
 from shared.adapters.dynamodb import conditions, entry_rows, job_rows
 from shared.adapters.dynamodb.attributes import Row, text, whole
@@ -24,7 +24,6 @@ from shared.domain.instants import Instant
 from shared.domain.job import Cancellation, Job, JobState
 from shared.domain.overlap import Holder
 from shared.domain.pages import Page
-from shared.ports.clock import Clock, Randomness
 from shared.ports.job_store import (
     Completion,
     Hold,
@@ -48,19 +47,17 @@ class DynamoJobStore:
         self,
         client: DynamoDBClient,
         tables: TableNames,
-        clock: Clock,
-        randomness: Randomness,
-        patience: Patience = DEFAULT_PATIENCE,
+        calls: Calls,
     ) -> None:
         self._client = client
         self._tables = tables
-        self._calls = Calls(clock, randomness, patience)
-        self._batches = Batches(client, self._calls)
-        self._statements = Statements(client, self._calls)
-        self._receipts = Receipts(client, self._calls, tables.access)
-        self._holds = JobHolds(client, self._calls, tables.jobs)
-        self._count = OwnerCount(client, self._calls, tables.jobs)
-        self._listing = OwnerListing(Queries(client, self._calls), jobs_of_owner(tables.jobs))
+        self._calls = calls
+        self._batches = Batches(client, calls)
+        self._statements = Statements(client, calls)
+        self._receipts = Receipts(client, calls, tables.access)
+        self._holds = JobHolds(client, calls, tables.jobs)
+        self._count = OwnerCount(client, calls, tables.jobs)
+        self._listing = OwnerListing(Queries(client, calls), jobs_of_owner(tables.jobs))
 
     def get(self, job_key: str) -> Job | None:
         key = job_rows.key_of(job_key)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from shared.adapters.aws.calls import DEFAULT_PATIENCE, Calls, Patience
+from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.faults import ConditionFailed
 from shared.adapters.cursors import decode_cursor, encode_cursor, foreign_cursor
 from shared.adapters.dynamodb import conditions, run_rows
@@ -22,7 +22,6 @@ from shared.domain.instants import Instant
 from shared.domain.keys import RunKey, run_id_of
 from shared.domain.pages import Page
 from shared.domain.run import Finish, Run, RunStatus, as_cancelled
-from shared.ports.clock import Clock, Randomness
 from shared.ports.run_store import Erased, FailureFilter, Heartbeat, HeartbeatAnswer, PlanOutcome
 
 if TYPE_CHECKING:
@@ -39,17 +38,15 @@ class DynamoRunStore:
         self,
         client: DynamoDBClient,
         tables: TableNames,
-        clock: Clock,
-        randomness: Randomness,
-        patience: Patience = DEFAULT_PATIENCE,
+        calls: Calls,
     ) -> None:
         self._client = client
         self._table = tables.job_runs
-        self._calls = Calls(clock, randomness, patience)
-        self._queries = Queries(client, self._calls)
-        self._batches = Batches(client, self._calls)
-        self._statements = Statements(client, self._calls)
-        self._plans = RunPlans(client, self._calls, tables)
+        self._calls = calls
+        self._queries = Queries(client, calls)
+        self._batches = Batches(client, calls)
+        self._statements = Statements(client, calls)
+        self._plans = RunPlans(client, calls, tables)
         self._failures = OwnerListing(self._queries, failures_of_owner(self._table))
 
     def insert(self, runs: Sequence[Run]) -> list[Run | None]:

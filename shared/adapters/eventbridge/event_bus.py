@@ -4,12 +4,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from shared.adapters.aws.calls import DEFAULT_PATIENCE, Calls, Patience
+from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.faults import fault_of_code
 from shared.domain.errors import OutcomeUnknown, StoreError
 from shared.domain.events import SOURCE, Event
 from shared.domain.instants import to_datetime
-from shared.ports.clock import Clock, Randomness
 
 #: What PutEvents takes.
 BATCH = 10
@@ -18,12 +17,10 @@ BATCH = 10
 class BridgeEventBus:
     """`client` is boto3's for `events`."""
 
-    def __init__(
-        self, client: Any, name: str, clock: Clock, randomness: Randomness, patience: Patience = DEFAULT_PATIENCE
-    ) -> None:
+    def __init__(self, client: Any, name: str, calls: Calls) -> None:
         self._client = client
         self._name = name
-        self._calls = Calls(clock, randomness, patience)
+        self._calls = calls
 
     def publish(self, events: Sequence[Event]) -> None:
         self._calls.in_batches("events.publish", events, BATCH, self._put)

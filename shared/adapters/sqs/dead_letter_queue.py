@@ -3,11 +3,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from shared.adapters.aws.calls import DEFAULT_PATIENCE, Calls, Patience
+from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.faults import fault_of_code
 from shared.domain.errors import OutcomeUnknown, StoreError
 from shared.domain.limits import UNSENDABLE
-from shared.ports.clock import Clock, Randomness
 from shared.ports.dead_letter_queue import DeadLetter
 
 if TYPE_CHECKING:
@@ -23,13 +22,11 @@ class SqsDeadLetterQueue:
         self,
         client: SQSClient,
         queue_url: str,
-        clock: Clock,
-        randomness: Randomness,
-        patience: Patience = DEFAULT_PATIENCE,
+        calls: Calls,
     ) -> None:
         self._client = client
         self._url = queue_url
-        self._calls = Calls(clock, randomness, patience)
+        self._calls = calls
 
     def send(self, letters: Sequence[DeadLetter]) -> None:
         self._calls.in_batches("dead_letters.send", letters, BATCH, self._send_batch)

@@ -3,14 +3,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from shared.adapters.aws.calls import DEFAULT_PATIENCE, Calls, Patience
+from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.faults import StaleHandle, Unreachable, fault_of_code
 from shared.domain.errors import OutcomeUnknown, StoreError, StoreThrottled
 from shared.domain.instants import Instant
 from shared.domain.keys import owner_of
 from shared.domain.message import Dispatch, encode
-from shared.ports.clock import Clock, Randomness
-from shared.ports.due_queue import Delivery, SendReport
+from shared.ports.due_queue import TRACE_ATTRIBUTE, Delivery, SendReport
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -28,14 +27,11 @@ class SqsDueQueue:
         self,
         client: SQSClient,
         queue_url: str,
-        clock: Clock,
-        randomness: Randomness,
-        patience: Patience = DEFAULT_PATIENCE,
+        calls: Calls,
     ) -> None:
         self._client = client
         self._url = queue_url
-        self._clock = clock
-        self._calls = Calls(clock, randomness, patience)
+        self._calls = calls
 
     def send(self, dispatches: Sequence[Dispatch]) -> SendReport:
         """Raises WriteRefused when the queue takes nothing from us at all: no such queue, or no right."""
@@ -49,14 +45,7 @@ class SqsDueQueue:
     def _send_batch(
         self, batch: range, dispatches: Sequence[Dispatch], accepted: set[int], refused: dict[int, str]
     ) -> None:
-        entries: list[Any] = [
-            {
-                "Id": str(index),
-                "MessageBody": encode(dispatches[index]),
-                "MessageGroupId": owner_of(dispatches[index].job_key),
-            }
-            for index in batch
-        ]
+        entries = [_entry(index, dispatches[index]) for index in batch]
         try:
             answer: dict[str, Any] = self._calls.once(
                 "queue.send", lambda: dict(self._client.send_message_batch(QueueUrl=self._url, Entries=entries))
@@ -79,11 +68,11 @@ class SqsDueQueue:
                     MaxNumberOfMessages=min(limit, BATCH),
                     WaitTimeSeconds=min(wait_seconds, LONGEST_WAIT_SECONDS),
                     VisibilityTimeout=visibility_seconds,
-                    MessageSystemAttributeNames=["ApproximateReceiveCount"],
+                    MessageSystemAttributeNames=["ApproximateReceiveCount", TRACE_ATTRIBUTE],
                 )
             ),
         )
-        now = self._clock.now()
+        now = self._calls.clock.now()
         return [_delivery(message, now) for message in answer.get("Messages", [])]
 
     def delete(self, deliveries: Sequence[Delivery]) -> None:
@@ -117,6 +106,17 @@ class SqsDueQueue:
             )
         except StaleHandle:
             return
+
+
+def _entry(index: int, dispatch: Dispatch) -> Any:
+    entry: dict[str, Any] = {
+        "Id": str(index),
+        "MessageBody": encode(dispatch),
+        "MessageGroupId": owner_of(dispatch.job_key),
+    }
+    if dispatch.trace is not None:
+        entry["MessageSystemAttributes"] = {TRACE_ATTRIBUTE: {"DataType": "String", "StringValue": dispatch.trace}}
+    return entry
 
 
 def _delivery(message: dict[str, Any], now: Instant) -> Delivery:
