@@ -102,7 +102,9 @@ class RunCalls:
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Redrive:
-        """Run failed runs again, at most 100 of them, `rate` a second. Go on with `next_cursor` as `cursor`."""
+        """Run failed runs again, at most 100 of them, `rate` a second, behind those of the owner's earlier redrives. Go
+        on with `next_cursor` as `cursor`.
+        """
         chosen = {"job_id": job_id, "error_type": error_type, "since": since, "until": until}
         body = _given({**chosen, "rate": rate, "dry_run": dry_run, "limit": limit, "cursor": cursor})
         redrive: Redrive = self._connection.call("POST", path_to("redrives"), body)

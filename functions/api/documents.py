@@ -103,20 +103,23 @@ def backfill_document(candidates: Sequence[Candidate], next_from: Instant | None
     }
 
 
-def redrive_document(items: Sequence[tuple[Redrive, str]], cursor: str | None, *, is_dry: bool) -> Document:
+def redrive_document(items: Sequence[tuple[Redrive | Run, str]], cursor: str | None, *, is_dry: bool) -> Document:
+    """Of each run what became of it; a run by itself has no start."""
     return {
         "dry_run": is_dry,
         "planned": sum(outcome == "planned" for _, outcome in items),
-        "items": [
-            {
-                "job_id": job_id_of(redrive.run.job_key),
-                "run_id": redrive.run.run_id,
-                "starts_at": to_rfc3339(redrive.starts_at) if outcome == "planned" else None,
-                "outcome": outcome,
-            }
-            for redrive, outcome in items
-        ],
+        "items": [_redriven(each, outcome) for each, outcome in items],
         "next_cursor": cursor,
+    }
+
+
+def _redriven(each: Redrive | Run, outcome: str) -> Document:
+    run, starts_at = (each.run, each.starts_at) if isinstance(each, Redrive) else (each, None)
+    return {
+        "job_id": job_id_of(run.job_key),
+        "run_id": run.run_id,
+        "starts_at": to_rfc3339(starts_at) if starts_at is not None and outcome == "planned" else None,
+        "outcome": outcome,
     }
 
 

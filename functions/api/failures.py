@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Literal
@@ -22,10 +23,10 @@ from shared.domain.access import Scope
 from shared.domain.entry import single_entry
 from shared.domain.instants import Instant
 from shared.domain.job import Job, JobState
-from shared.domain.keys import job_id_of
+from shared.domain.keys import RunKey, job_id_of
 from shared.domain.limits import DEFAULT_PAGE, JOB_ID
 from shared.domain.pages import Page
-from shared.domain.redrive import Redrive, run_again, spread
+from shared.domain.redrive import Redrive, length_ms, run_again, spread
 from shared.domain.run import Run
 from shared.domain.schedules.fields import read_instant
 from shared.domain.sharding import shard_of
@@ -67,17 +68,30 @@ class FailureRoutes:
         return answer({"items": items, "next_cursor": page.cursor})
 
     def redrive(self, body: RedriveRuns, request: Request) -> Answer:
-        """A repeat finds them no longer failed, so it needs no Idempotency-Key."""
+        """A repeat finds them no longer failed, so it needs no Idempotency-Key. The rate is kept over all redrives of
+        the owner: each begins where the one before ends.
+        """
         call = call_of(request)
         page = self._selected(call, body)
-        redrives = list(spread(page.items, now=self.backend.clock.now(), per_second=body.rate))
-        jobs = self.backend.jobs.get_many({each.run.job_key for each in redrives}) if redrives else {}
-        items = [(each, self._outcome_of(each, jobs.get(each.run.job_key), is_dry=body.dry_run)) for each in redrives]
-        planned = sum(outcome == "planned" for _, outcome in items)
+        jobs = self.backend.jobs.get_many({run.job_key for run in page.items}) if page.items else {}
+        obstacles = {run.key: obstacle for run in page.items if (obstacle := _obstacle(jobs.get(run.job_key)))}
+        redrives = self._spread(call, body, [run for run in page.items if run.key not in obstacles])
+        outcomes = obstacles | {
+            key: "planned" if body.dry_run else self._plan(redrive, jobs[key.job_key])
+            for key, redrive in redrives.items()
+        }
         if not body.dry_run:
-            audit.note("run.redrive", call, planned=planned)
+            audit.note("run.redrive", call, planned=sum(outcome == "planned" for outcome in outcomes.values()))
+        items = [(redrives.get(run.key, run), outcomes[run.key]) for run in page.items]
         document = redrive_document(items, page.cursor, is_dry=body.dry_run)
         return answer(document, status=HTTPStatus.OK if body.dry_run else HTTPStatus.ACCEPTED)
+
+    def _spread(self, call: Call, body: RedriveRuns, runs: Sequence[Run]) -> dict[RunKey, Redrive]:
+        start = self.backend.clock.now()
+        if runs and not body.dry_run:
+            length = length_ms(len(runs), body.rate)
+            start = self.backend.access.book_starts(call.caller.owner_id, at=start, length_ms=length)
+        return {each.run.key: each for each in spread(runs, start=start, per_second=body.rate)}
 
     def _selected(self, call: Call, body: RedriveRuns) -> Page[Run]:
         only = FailureFilter(
@@ -85,19 +99,20 @@ class FailureRoutes:
         )
         return self.backend.runs.list_failures(call.caller.owner_id, only=only, limit=body.limit, cursor=body.cursor)
 
-    def _outcome_of(self, redrive: Redrive, job: Job | None, *, is_dry: bool) -> str:
-        if job is None or job.state is JobState.CANCELLED:
-            return "job_ended"
-        if job.state is JobState.PAUSED:
-            return "job_paused"
-        if is_dry:
-            return "planned"
+    def _plan(self, redrive: Redrive, job: Job) -> str:
         claim_id = self.backend.randomness.random_bytes(CLAIM_ID_BYTES).hex()
         run = run_again(redrive.run, at=redrive.starts_at, claim_id=claim_id)
         entry = single_entry(run, shard=shard_of(job.job_key, self.backend.shard_count), lane=late_lane(job.lane))
         # The list lags a little: what has changed since is somebody else's.
         is_planned = isinstance(self.backend.runs.plan(run, entry, seen=redrive.run), Written)
         return "planned" if is_planned else "changed"
+
+
+def _obstacle(job: Job | None) -> str | None:
+    """Why no run of the job may start."""
+    if job is None or job.state is JobState.CANCELLED:
+        return "job_ended"
+    return "job_paused" if job.state is JobState.PAUSED else None
 
 
 def _instant(text: str | None, pointer: str) -> Instant | None:

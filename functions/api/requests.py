@@ -33,6 +33,7 @@ from shared.domain.limits import (
     MAX_TAG_KEY_LENGTH,
     MAX_TAG_VALUE_LENGTH,
     MAX_TAGS,
+    MIN_REDRIVE_RATE,
     UNSENDABLE,
 )
 from shared.domain.targets import EXAMPLE_TARGET
@@ -159,7 +160,7 @@ class RedriveRuns(Strict):
     error_type: Annotated[str, Field(max_length=128)] | None = None
     since: str | None = None
     until: str | None = None
-    rate: float = Field(default=10, gt=0, le=MAX_REDRIVE_RATE)
+    rate: float = Field(default=10, ge=MIN_REDRIVE_RATE, le=MAX_REDRIVE_RATE)
     dry_run: bool = False
     limit: int = Field(default=MAX_REDRIVE, ge=1, le=MAX_REDRIVE)
     cursor: str | None = None

@@ -71,8 +71,10 @@ MAX_JOBS_OF_OWNER = 1_000_000
 #: Live keys of one owner: two for each of its programs, while one is rotated.
 MAX_KEYS_OF_OWNER = 50
 
-#: Runs planned again by one call, each a transaction: they must fit into the time-out of the API. And starts a second.
+#: Runs planned again by one call, each a transaction: they must fit into the time-out of the API. And starts a second:
+#: the lower bound, for a slow redrive keeps later ones of its owner waiting.
 MAX_REDRIVE = 100
+MIN_REDRIVE_RATE = 0.01
 MAX_REDRIVE_RATE = 100
 
 DEFAULT_PAGE = 50

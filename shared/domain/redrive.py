@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 
 from shared.domain.instants import SECOND, Instant
 from shared.domain.run import Run, RunStatus
@@ -14,7 +15,7 @@ def may_run_again(run: Run) -> bool:
     return run.status not in {RunStatus.SUCCEEDED, RunStatus.RUNNING} and run.gap is None
 
 
-def run_again(run: Run, *, at: Instant, claim_id: str) -> Run:
+def run_again(run: Run, *, at: Instant, claim_id: str, trace: str | None = None) -> Run:
     """The WAITING run that replaces `run`, whose next attempt starts `at`. One that waits already only waits less."""
     is_waiting = run.status is RunStatus.WAITING
     made = max((attempt.attempt for attempt in run.attempts), default=0)
@@ -41,6 +42,7 @@ def run_again(run: Run, *, at: Instant, claim_id: str) -> Run:
         progress=None,
         cancel_requested_at=None,
         expires_at=None,
+        trace=trace,
     )
 
 
@@ -50,7 +52,12 @@ class Redrive:
     starts_at: Instant
 
 
-def spread(runs: Sequence[Run], *, now: Instant, per_second: float) -> Iterator[Redrive]:
+def spread(runs: Sequence[Run], *, start: Instant, per_second: float) -> Iterator[Redrive]:
     """When each of the runs starts, at this rate."""
     for number, run in enumerate(runs):
-        yield Redrive(run, Instant(now + int(number * SECOND / per_second)))
+        yield Redrive(run, Instant(start + int(number * SECOND / per_second)))
+
+
+def length_ms(count: int, per_second: float) -> int:
+    """How long so many starts take at this rate: what comes behind them keeps it too."""
+    return ceil(count * SECOND / per_second)

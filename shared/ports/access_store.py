@@ -40,6 +40,13 @@ class AccessStore(Protocol):
         """
         ...
 
+    def book_starts(self, owner_id: str, *, at: Instant, length_ms: int) -> Instant:
+        """Where the next `length_ms` begin that no redrive of the owner has booked, not before `at`; they are booked.
+
+        After a lost answer they may be booked twice, which leaves a gap.
+        """
+        ...
+
     def receipt(self, owner_id: str, idempotency_key: str) -> Receipt | None:
         """Strongly consistent. One past its `expires_at` counts as none."""
         ...

@@ -152,6 +152,23 @@ def test_many_who_lease_at_once_get_no_more_than_there_is(stores: Stores) -> Non
     assert race(lambda _: lease(stores, count=2)).count(True) == 3
 
 
+def test_starts_are_booked_one_behind_the_other(stores: Stores) -> None:
+    def book(at: int, length_ms: int, owner_id: str = "acme") -> int:
+        return stores.access.book_starts(owner_id, at=Instant(NOW + at), length_ms=length_ms) - NOW
+
+    assert [book(0, 1_500), book(1, 10), book(1_509, 5), book(1_515, 7), book(1_521, 1)] == [
+        0, 1_500, 1_510, 1_515, 1_522,
+    ]  # fmt: skip
+    assert book(1_523, 1) == 1_523
+    assert book(0, 1, "acme2") == 0
+
+
+def test_starts_that_are_booked_at_once_do_not_overlap(stores: Stores) -> None:
+    starts = race(lambda _: stores.access.book_starts("acme", at=NOW, length_ms=10))
+
+    assert sorted(starts) == [NOW + 10 * number for number in range(len(starts))]
+
+
 def test_a_receipt_is_answered_until_its_end(stores: Stores) -> None:
     receipt = make_receipt("key with # and \U0001f680", expires_at=Instant(stores.clock.now() + 1_500))
     stores.jobs.write(creation(make_job(), receipt=receipt))

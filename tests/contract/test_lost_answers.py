@@ -17,7 +17,7 @@ from shared.domain.job import Cancellation, CancelOutcome, JobState
 from shared.domain.run import Attempt
 from shared.ports import Completion, RevisionConflict, Written
 from shared.ports.run_store import Heartbeat
-from tests.contract.faults import CUT_OFF, LOST, Faults, Step, refused
+from tests.contract.faults import CARRIED_OUT, CUT_OFF, LOST, Faults, Step, refused
 from tests.contract.stores import Stores, dynamo_stores
 from tests.contract.values import (
     CANCELLED,
@@ -197,6 +197,14 @@ def test_a_key_is_stored(faulty: Faulty) -> None:
     faults.script("TransactWriteItems", LOST)
 
     assert stores.access.put_key(make_key())
+
+
+def test_starts_whose_booking_was_lost_are_not_booked_by_another(faulty: Faulty) -> None:
+    stores, faults = faulty
+    for at, loss in ((0, LOST), (1, CARRIED_OUT)):
+        faults.script("UpdateItem", loss)
+        first = stores.access.book_starts("acme", at=Instant(NOW + at), length_ms=10)
+        assert stores.access.book_starts("acme", at=NOW, length_ms=10) >= first + 10
 
 
 @pytest.mark.parametrize("steps", [[LOST], [LOST, refused("InternalServerError", 500)]], ids=["once", "twice"])

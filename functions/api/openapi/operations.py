@@ -222,8 +222,9 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         also=(200,),
         example={"error_type": "http_5xx", "since": "2026-11-26T00:00:00.000Z", "rate": 5},
         description=(
-            "At most 100 at a time, `rate` of them a second: repeat it with `cursor` until `next_cursor` is null. A "
-            "dry run answers 200 and plans nothing."
+            "At most 100 at a time: repeat it with `cursor` until `next_cursor` is null. `rate` of them start a second, "
+            "behind those of the owner's earlier redrives. A dry run answers 200 and plans nothing, and tells of starts "
+            "as if nothing else were planned."
         ),
     ),
     ("POST", "/v1/schedules/preview"): Operation(
@@ -241,8 +242,11 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         "NewKey",
         201,
         example={"name": "deploy", "scopes": ["read", "write"], "expires_at": "2027-11-27T00:00:00.000Z"},
-        description="With no scope that the caller has not. The key is shown once.",
-        problems=(409,),
+        description=(
+            "With no scope that the caller has not. The key is shown once: a repeat under the same Idempotency-Key "
+            "makes none, and answers 409 with the id of the first."
+        ),
+        problems=(409, 422),
     ),
     ("DELETE", "/v1/keys/<key_id>"): Operation(
         "revokeKey", "access", "Revoke an API key", "Key", path={"key_id": "a1b2c3d4e5f6"}, problems=(404,)
@@ -257,7 +261,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         "NewSigningKey",
         201,
         description="Two may live at once, and both sign, so that receivers change keys without losing a call.",
-        problems=(409,),
+        problems=(409, 422),
     ),
     ("DELETE", "/v1/signing-keys/<key_id>"): Operation(
         "deleteSigningKey",
@@ -277,7 +281,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         body="NewGrant",
         query={"owner_id": "acme"},
         example={"target_type": "lambda", "resource": "arn:aws:lambda:eu-central-1:123456789012:function:report"},
-        problems=(409,),
+        problems=(409, 422),
     ),
     ("DELETE", "/v1/grants/<grant_id>"): Operation(
         "deleteGrant",

@@ -4,6 +4,7 @@ key#<key_id>           an API key; never expired by TTL, so that a list still sh
 keys#<owner>           the set of the owner's key ids, kept in one transaction with them
 idem#<owner>#<key>     a receipt
 rate#<caller>#<window> how many requests of a window are taken
+starts#<owner>         until when starts of redriven runs are booked
 grant#<owner>          all grants of the owner, and a revision
 hook#<owner>           all keys that sign the owner's webhooks, and a revision
 """
@@ -30,6 +31,7 @@ from shared.domain.signing import SigningKey
 PARTITION = "pk"
 TTL = "expires_at"
 KEY_IDS = "key_ids"
+BOOKED_UNTIL = "booked_until"
 
 _EXPIRES_AT = whole_column("expires_at_ms", field="expires_at")
 KEY_COLUMNS = (
@@ -68,6 +70,10 @@ def receipt_key(owner_id: str, idempotency_key: str) -> Row:
 
 def rate_key(caller: str, window: Instant) -> Row:
     return {PARTITION: text(f"rate#{caller}#{window}")}
+
+
+def starts_key(owner_id: str) -> Row:
+    return {PARTITION: text(f"starts#{owner_id}")}
 
 
 def write_key(key: ApiKey) -> Row:

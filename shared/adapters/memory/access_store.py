@@ -66,6 +66,12 @@ class MemoryAccessStore:
             self._tables.request_leases[caller, window] = taken
             return True
 
+    def book_starts(self, owner_id: str, *, at: Instant, length_ms: int) -> Instant:
+        with self._tables.lock:
+            start = max(at, self._tables.booked_until.get(owner_id, at))
+            self._tables.booked_until[owner_id] = Instant(start + length_ms)
+            return start
+
     def receipt(self, owner_id: str, idempotency_key: str) -> Receipt | None:
         with self._tables.lock:
             receipt = self._tables.receipts.get((owner_id, idempotency_key))

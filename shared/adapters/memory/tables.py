@@ -43,6 +43,8 @@ class MemoryTables:
     receipts: dict[tuple[str, str], Receipt] = field(default_factory=dict)
     #: Requests taken, by caller and window.
     request_leases: dict[tuple[str, Instant], int] = field(default_factory=dict)
+    #: Until when starts are booked, by owner.
+    booked_until: dict[str, Instant] = field(default_factory=dict)
     grants: dict[str, tuple[Grant, ...]] = field(default_factory=dict)
     signing_keys: dict[str, tuple[SigningKey, ...]] = field(default_factory=dict)
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from shared.domain.entry import Entry, single_entry
-from shared.domain.instants import SECOND, Instant
+from shared.domain.instants import SECOND, Instant, to_rfc3339
 from shared.domain.job import Job
 from shared.domain.run import Attempt, Run, RunError, RunStatus
 from shared.domain.sharding import shard_of
-from tests.unit.api.world import SHARD_COUNT, World
+from tests.unit.api.world import JOB, SHARD_COUNT, World
 
 EVERY = {"every": "PT1M"}
 PATH = "/v1/jobs/nightly-report"
@@ -192,6 +192,38 @@ def test_a_redrive_of_many_is_continued_by_its_cursor(world: World) -> None:
     assert len(single_entries(world)) == 5
 
 
+def test_the_rate_is_kept_over_all_redrives_of_an_owner(world: World) -> None:
+    job = world.create(schedule=EVERY)
+    for number in range(5):
+        run_in(world, job, RunStatus.FAILED, number)
+    start = world.clock.now()
+
+    world.send("POST", "/v1/redrives", {"limit": 2, "rate": 2, "dry_run": True})
+    first = world.send("POST", "/v1/redrives", {"limit": 2, "rate": 2}).json
+    world.clock.advance(100)
+    second = world.send("POST", "/v1/redrives", {"limit": 2, "rate": 2, "cursor": first["next_cursor"]}).json
+    # Another one, that goes on with nothing, and later than all that is planned.
+    world.clock.advance(5 * SECOND)
+    world.send("POST", "/v1/redrives", {"rate": 2})
+
+    assert second["items"][0]["starts_at"] == to_rfc3339(Instant(start + SECOND))
+    starts = sorted(entry.next_at - start for entry in single_entries(world))
+    assert starts == [0, SECOND // 2, SECOND, 3 * SECOND // 2, 5 * SECOND + 100]
+
+
+def test_owners_do_not_wait_for_each_others_redrives(world: World) -> None:
+    run_in(world, world.create(schedule=EVERY), RunStatus.FAILED)
+    world.send("POST", "/v1/redrives", {"rate": 0.01})
+    stranger = world.mint("globex")
+    body = {**JOB, "schedule": EVERY}
+    assert world.send("POST", "/v1/jobs", body, key=stranger).status == 201
+    run = run_in(world, world.job(owner_id="globex"), RunStatus.FAILED)
+
+    [item] = world.send("POST", "/v1/redrives", {}, key=stranger).json["items"]
+
+    assert (item["run_id"], item["starts_at"]) == (run.run_id, to_rfc3339(world.clock.now()))
+
+
 def test_a_redrive_says_of_each_run_what_became_of_it(world: World) -> None:
     paused = world.create(job_id="paused", schedule=EVERY)
     gone = world.create(job_id="gone", schedule=EVERY)
@@ -207,7 +239,8 @@ def test_a_redrive_says_of_each_run_what_became_of_it(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("member", "value"), [("rate", 0), ("rate", 101), ("limit", 0), ("limit", 101), ("job_id", "a b"), ("since", "x")]
+    ("member", "value"),
+    [("rate", 0.009), ("rate", 101), ("limit", 0), ("limit", 101), ("job_id", "a b"), ("since", "x")],
 )
 def test_a_wrong_member_of_a_redrive_is_named(world: World, member: str, value: object) -> None:
     assert world.send("POST", "/v1/redrives", {member: value}).pointers == [f"#/{member}"]

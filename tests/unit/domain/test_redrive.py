@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from shared.domain.instants import SECOND, Instant
-from shared.domain.redrive import may_run_again, run_again, spread
+from shared.domain.redrive import length_ms, may_run_again, run_again, spread
 from shared.domain.run import Attempt, Run, RunError, RunKind, RunStatus
 from shared.domain.schedules import Gap
 
@@ -67,6 +67,13 @@ def test_a_run_that_waits_only_waits_less() -> None:
 
 
 def test_many_start_at_the_rate_that_was_asked_for() -> None:
-    redrives = list(spread([FAILED] * 5, now=NOW, per_second=2))
+    redrives = list(spread([FAILED] * 5, start=NOW, per_second=2))
 
     assert [each.starts_at - NOW for each in redrives] == [0, SECOND // 2, SECOND, 3 * SECOND // 2, 2 * SECOND]
+
+
+@pytest.mark.parametrize(("count", "per_second", "length"), [(1, 1, 1000), (5, 2, 2500), (1, 3, 334), (7, 100, 70)])
+def test_what_follows_a_redrive_begins_when_its_next_start_would_have_been_due(
+    count: int, per_second: float, length: int
+) -> None:
+    assert length_ms(count, per_second) == length
