@@ -17,6 +17,7 @@ def test_every_expression_names_attributes_of_the_codecs() -> None:
         *(column.name for column in (*access_rows.KEY_COLUMNS, *access_rows.RECEIPT_COLUMNS)),
         access_rows.PARTITION,
         access_rows.KEY_IDS,
+        access_rows.BOOKED_UNTIL,
         run_rows.FAILURE_SLICE,
         # Requests of an owner, counted by lots.
         "leased",

@@ -222,9 +222,9 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         also=(200,),
         example={"error_type": "http_5xx", "since": "2026-11-26T00:00:00.000Z", "rate": 5},
         description=(
-            "At most 100 at a time: repeat it with `cursor` until `next_cursor` is null. `rate` of them start a second, "
-            "behind those of the owner's earlier redrives. A dry run answers 200 and plans nothing, and tells of starts "
-            "as if nothing else were planned."
+            "At most 100 at a time: repeat it with `cursor` until `next_cursor` is null. `rate` of them start a "
+            "second, behind those of the owner's earlier redrives. A dry run answers 200 and plans nothing, and tells "
+            "of starts as if nothing else were planned."
         ),
     ),
     ("POST", "/v1/schedules/preview"): Operation(
