@@ -1,4 +1,4 @@
-"""The fleet under faults, on real processes: whatever dies, hangs, or answers badly, no slot is lost.
+"""The fleet under faults, on real processes: whatever dies, hangs, or answers badly, no slot is lost (B22).
 
 The jobs fire all the time, and each test looks at the slots of its own time. A stack of its own: the faults would be
 everybody's.

@@ -88,6 +88,7 @@ def entries_left(stores: Stores) -> int:
 
 
 def test_unprocessed_deletes_are_sent_again_through_throttles(faulty: Faulty) -> None:
+    """B59."""
     stores, faults = faulty
     keys = put_entries(stores, 25)
     partly = unprocessed("UnprocessedItems", "", 7)

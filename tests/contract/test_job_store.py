@@ -87,6 +87,7 @@ def test_every_field_comes_back_as_it_was(stores: Stores, schedule: Schedule) ->
 
 
 def test_empty_texts_and_mappings_are_stored(stores: Stores) -> None:
+    """B61."""
     job = make_job(name="", group="", tags={}, target={}, payload={}, created_by="", updated_by="")
 
     assert stored(stores, job) == job

@@ -238,6 +238,7 @@ def test_a_missing_part_is_named(missing: str) -> None:
 
 
 def test_the_position_of_a_character_that_cannot_be_sent_is_told() -> None:
+    """B52."""
     document = refused(World(), {**JOB, "name": "ab\x00"})
     assert "position 2" in document["errors"][0]["detail"]
     assert "'\\x00'" in document["errors"][0]["detail"]

@@ -207,3 +207,15 @@ def test_any_json_is_a_payload(payload: object) -> None:
     world = World()
     world.create(payload=payload)
     assert world.send("GET", "/v1/jobs/nightly-report").json["payload"] == payload
+
+
+def test_what_is_empty_is_kept_and_an_empty_id_is_refused() -> None:
+    """B61."""
+    world = World()
+    world.create(name="", tags={}, payload={})
+    job = world.send("GET", "/v1/jobs/nightly-report").json
+    assert (job["name"], job["tags"], job["payload"]) == ("", {}, {})
+
+    refused = world.send("POST", "/v1/jobs", {**JOB, "job_id": ""})
+    assert refused.status == 400
+    assert [error["pointer"] for error in refused.json["errors"]] == ["#/job_id"]

@@ -137,6 +137,7 @@ def test_owners_do_not_share_keys() -> None:
 
 
 def test_after_a_lost_answer_a_repeat_finds_the_job_it_made() -> None:
+    """B64."""
     world = World()
     lost = world.send(
         "POST", "/v1/jobs", WITHOUT_ID, idempotency_key=KEY, handler=world.process(jobs=LosesAnswers(world.tables))

@@ -156,6 +156,7 @@ def test_the_id_in_the_body_may_be_that_of_the_path() -> None:
 
 
 def test_twenty_puts_at_once_make_one_job() -> None:
+    """B38."""
     world = World()
     with ThreadPoolExecutor(20) as threads:
         replies = list(threads.map(lambda _: world.process()(world.event("PUT", PATH, BODY), None), range(20)))

@@ -46,6 +46,7 @@ def at(instant: int) -> str:
 
 
 def test_a_message_that_was_purged_is_sent_again_a_minute_later() -> None:
+    """B55."""
     world = World()
     node = world.start_node("a")
     purge_first(world)

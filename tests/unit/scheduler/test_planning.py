@@ -71,6 +71,7 @@ def test_silence_makes_a_node_dead_at_exactly_the_limit() -> None:
 
 
 def test_a_new_beat_starts_the_wait_again() -> None:
+    """B17."""
     observer = Observer(dead_ms=4_000, longest_step_ms=1_500)
     for second in range(4):
         observed(observer, float(second), b=7)

@@ -47,7 +47,7 @@ def test_a_delay_at_the_edge_of_the_levels_as_shipped_is_kept_exactly(index: int
 
 
 def test_a_timer_longer_than_one_turn_is_not_fired_a_turn_early() -> None:
-    """Apollo: 512 slots, hand at 200, a delay of 600 ticks fired after 88."""
+    """B29: Apollo: 512 slots, hand at 200, a delay of 600 ticks fired after 88."""
     wheel = TimingWheel(start_ms=2_000, coarse_bits=(9, 18, 27))
     wheel.schedule("timer", 8_000)
 

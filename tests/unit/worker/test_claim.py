@@ -119,6 +119,7 @@ def test_a_message_of_a_silent_run_is_looked_at_few_times_until_the_take_over(sh
 
 
 def test_a_claim_whose_answer_was_lost_is_ours_and_costs_no_attempt(shop: Workshop) -> None:
+    """B16."""
     dispatch = shop.dispatch(shop.put_job())
 
     class LosesAnswer(MemoryRunStore):
