@@ -55,7 +55,7 @@ from shared.config import (
     queue_variable,
     table_variable,
 )
-from shared.schema import LANES
+from shared.schema import FLEET, FLEET_CONTROL, LANES
 
 
 class Carillon(Construct):
@@ -100,7 +100,11 @@ class Carillon(Construct):
 
     def _compose(self) -> None:
         environment = self._environment
-        everyone = {"CARILLON_VERSION": version("carillon"), DEPLOYMENT_VARIABLE: self.deployment}
+        everyone = {
+            "CARILLON_VERSION": version("carillon"),
+            DEPLOYMENT_VARIABLE: self.deployment,
+            EVENT_BUS_VARIABLE: self.events.event_bus_name,
+        }
         shards = {"CARILLON_SHARD_COUNT": str(environment.shard_count)}
         runs = {"CARILLON_RUN_RETENTION_DAYS": str(environment.run_retention_days)}
         sweep = {"CARILLON_SWEEP_MS": str(environment.sweep_interval_ms)}
@@ -134,7 +138,6 @@ class Carillon(Construct):
             **runs,
             **shards,
             **clocks,
-            EVENT_BUS_VARIABLE: self.events.event_bus_name,
             "CARILLON_WORKER_LEASE_SECONDS": str(environment.worker_lease_seconds),
             OWNER_CONCURRENCY_VARIABLE: json.dumps(dict(environment.owner_concurrency), sort_keys=True),
             **targets,
@@ -156,9 +159,6 @@ class Carillon(Construct):
         for role in (self.worker_function.role, self.worker.role):
             self._allow(role, permissions.WORKER_TABLES, queue_actions=permissions.CONSUMER)
             self._allow_dead_letters(role)
-            role.add_to_policy(
-                iam.PolicyStatement(actions=[*permissions.TELLER], resources=[self.events.event_bus_arn])
-            )
         self._settle_undelivered({**queues, **dead_letters, **runs, **clocks, **everyone})
         for grant in environment.grants:
             self.allow_target(grant.arn, *grant.allowed)
@@ -180,6 +180,17 @@ class Carillon(Construct):
             environment=environment,
         )
         self._allow(self.api.role, permissions.API_TABLES)
+        self.tables.allow_partition(self.api.role, FLEET.name, permissions.BRAKE, partition=FLEET_CONTROL)
+        for role in (
+            self.api.role,
+            self.scheduler.role,
+            self.worker_function.role,
+            self.worker.role,
+            self.settling.role,
+        ):
+            role.add_to_policy(
+                iam.PolicyStatement(actions=[*permissions.TELLER], resources=[self.events.event_bus_arn])
+            )
         acknowledge(
             self.api,
             "AwsSolutions-APIG4",

@@ -23,10 +23,13 @@ API_TABLES = _dynamodb(
     jobs="GetItem Query UpdateItem",
     job_schedules="DeleteItem GetItem PutItem",
     job_runs="BatchWriteItem GetItem PutItem Query UpdateItem",
-    # The brake, and what an admin is shown.
-    fleet="Query UpdateItem",
+    # What an admin is shown.
+    fleet="Query",
     access="BatchGetItem GetItem PutItem UpdateItem",
 )
+
+#: On the row of control alone: a lease or a node that the API could write would be a way around the protocol.
+BRAKE: Actions = ("dynamodb:UpdateItem",)
 
 SCHEDULER_TABLES = _dynamodb(
     # A job ends here when its last slot was skipped.

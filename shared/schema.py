@@ -69,6 +69,8 @@ JOB_RUNS = Table(
     ttl="expires_at",
 )
 
+#: Of the one row of `fleet` that the API writes: the brake, and N.
+FLEET_CONTROL = "control"
 FLEET = Table(name="fleet", partition=Attribute("kind", "S"), sort=Attribute("id", "S"))
 
 ACCESS = Table(name="access", partition=Attribute("pk", "S"), ttl="expires_at")

@@ -36,7 +36,7 @@ class Api(Construct):
             "Handler",
             source=bundle.API,
             handler="functions.api.app.handler",
-            variables={**variables, **environment.auth.variables},
+            variables={**variables, **environment.auth.variables, **environment.owner_limits.variables},
             timeout=Duration.seconds(TIMEOUT_SECONDS),
             memory_mb=MEMORY_MB,
             environment=environment,

@@ -71,6 +71,12 @@ class Tables(Construct):
         if QUERY in actions and indexes:
             role.add_to_policy(iam.PolicyStatement(actions=[QUERY], resources=indexes))
 
+    def allow_partition(self, role: iam.Role, logical_name: str, actions: Sequence[str], *, partition: str) -> None:
+        """Allow the actions on the rows of one partition key alone."""
+        condition = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [partition]}}
+        arn = self._tables[logical_name].table_arn
+        role.add_to_policy(iam.PolicyStatement(actions=[*actions], resources=[arn], conditions=condition))
+
     def _table(self, shape: schema.Table) -> dynamodb.Table:
         warm = self._warm_throughput if shape.name in HOT else None
         table = dynamodb.Table(

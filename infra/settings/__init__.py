@@ -4,6 +4,7 @@ from infra.settings.domain import CustomDomain
 from infra.settings.environment import Auth, Environment
 from infra.settings.grants import Grant
 from infra.settings.lanes import Host, LaneSettings
+from infra.settings.limits import OwnerLimits
 from infra.settings.network import NetworkSettings
 from infra.settings.reading import SettingsRefused, override
 from infra.settings.tables import WarmThroughput
@@ -17,6 +18,7 @@ __all__ = [
     "Host",
     "LaneSettings",
     "NetworkSettings",
+    "OwnerLimits",
     "SettingsRefused",
     "TaskSettings",
     "WarmThroughput",

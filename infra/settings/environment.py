@@ -10,6 +10,7 @@ from pydantic.dataclasses import dataclass
 from infra.settings.domain import CustomDomain
 from infra.settings.grants import Grant
 from infra.settings.lanes import Host, LaneSettings
+from infra.settings.limits import OwnerLimits
 from infra.settings.network import NetworkSettings
 from infra.settings.tables import WarmThroughput
 from infra.settings.tasks import TaskSettings
@@ -119,6 +120,7 @@ class Environment:
     #: `aws`: keys that AWS owns, free. `own`: one key of this account, rotated each year, for all that is stored.
     encryption: Literal["aws", "own"] = "aws"
     auth: Auth = Auth()
+    owner_limits: OwnerLimits = OwnerLimits()
     custom_domain: CustomDomain | None = None
     warm_throughput: WarmThroughput | None = None
     #: Who hears of alarms; AWS asks the address for consent first.

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from functions.api.settings import read_settings
 from shared.config import table_variable
+from shared.domain.limits import MAX_JOBS_OF_OWNER, REQUESTS_PER_SECOND
 from shared.domain.timing import API_TIMEOUT_MS
 from tests.infra.synthesis import Synthesis, only, synthesise
 
@@ -83,3 +85,16 @@ def test_signatures_are_checked_by_api_gateway_on_every_route_that_is_not_open()
 
     assert routes_of(synthesis) == {"$default": "AWS_IAM", "GET /v1/health": "NONE", "GET /v1/openapi.json": "NONE"}
     assert (variables["CARILLON_AUTH"], variables["CARILLON_ADMINS"]) == ("iam", "role:Operator,user:alice")
+
+
+def test_the_function_is_told_the_limits_of_an_owner_that_the_deployment_sets_and_else_has_its_own(
+    prod: Synthesis,
+) -> None:
+    told = synthesise("dev", owner_limits={"requests_per_second": 20, "jobs": 5_000})
+    variables = told.function(HANDLER)["Environment"]["Variables"]
+    settings = read_settings({name: value for name, value in variables.items() if isinstance(value, str)})
+
+    assert (settings.requests_per_second, settings.jobs_per_owner) == (20, 5_000)
+    variables = prod.function(HANDLER)["Environment"]["Variables"]
+    settings = read_settings({name: value for name, value in variables.items() if isinstance(value, str)})
+    assert (settings.requests_per_second, settings.jobs_per_owner) == (REQUESTS_PER_SECOND, MAX_JOBS_OF_OWNER)

@@ -49,12 +49,13 @@ def test_every_deployable_has_a_role_of_its_own(prod: Synthesis) -> None:
     assert len({*functions, *tasks}) == len(functions) + len(tasks) == 5
 
 
-def test_the_api_sends_to_no_queue_and_of_the_fleet_it_shows_all_and_sets_the_brake(prod: Synthesis) -> None:
+def test_the_api_sends_to_no_queue_and_of_the_fleet_it_shows_all_and_writes_the_row_of_control(prod: Synthesis) -> None:
     statements = prod.statements_of(prod.function("functions.api.app.handler")["Role"])
 
     assert not [action for each in statements for action in actions_of(each) if action.startswith("sqs:")]
-    of_fleet = [actions_of(each) for each in statements if "Fleet" in str(each["Resource"])]
-    assert of_fleet == [["dynamodb:Query", "dynamodb:UpdateItem"]]
+    of_fleet = [each for each in statements if "Fleet" in str(each["Resource"])]
+    assert [actions_of(each) for each in of_fleet] == [["dynamodb:Query"], ["dynamodb:UpdateItem"]]
+    assert of_fleet[1]["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["control"]}}
 
 
 def test_a_node_sends_and_does_not_receive(prod: Synthesis) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from shared.adapters.dynamodb.attributes import Row, read_text, text
 from shared.adapters.dynamodb.columns import flag_column, read_columns, text_column, whole_column, write_columns
 from shared.domain.fleet import Control, Lease, Node
+from shared.schema import FLEET_CONTROL
 
 PARTITION = "kind"
 SORT = "id"
 
 NODE = "node"
 SHARD = "shard"
-CONTROL = "control"
+CONTROL = FLEET_CONTROL
 
 NODE_COLUMNS = (
     whole_column("beat"),
