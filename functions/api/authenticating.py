@@ -14,6 +14,6 @@ def authenticator_of(backend: Backend) -> Authenticator:
         case "keys":
             return KeyAuthenticator(backend.access, backend.clock)
         case "jwt":
-            return JwtAuthenticator(settings.owner_claim, settings.scopes_claim)
+            return JwtAuthenticator(settings.owner_claim, settings.scopes_claim, backend.clock)
         case "iam":
             return IamAuthenticator(settings.owner_claim, settings.admins)

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from math import isfinite, nan
 from typing import Any
 
 from functions.api.callers import Caller, Event
 from functions.api.refusals import NotIdentified
 from shared.domain.access import Scope
+from shared.domain.instants import SECOND
 from shared.domain.limits import OWNER_ID
+from shared.ports import Clock
 
 #: A scope may be written bare or as one of a resource server: `read`, `carillon/read`, `carillon:read`.
 _SCOPE = re.compile(r"(?:carillon[/:.])?(read|write|admin)", re.ASCII)
@@ -22,13 +25,20 @@ _SEPARATORS = re.compile(r"[\s,\[\]]+")
 
 @dataclass(frozen=True, slots=True)
 class JwtAuthenticator:
-    """A JWT of any OIDC issuer. `owner_claim` names the claim that says whose things it may touch."""
+    """A JWT of any OIDC issuer. `owner_claim` names the claim that says whose things it may touch.
+
+    Signature, issuer, audience and times are API Gateway's to check. That a token ends is asked here too: one that
+    leaked would be of use for ever.
+    """
 
     owner_claim: str
     scopes_claim: str
+    clock: Clock
 
     def caller_of(self, event: Event) -> Caller:
         claims = _part(event, "jwt").get("claims") or {}
+        if not _seconds(claims.get("exp")) * SECOND > self.clock.now():
+            raise NotIdentified("the token has no claim exp, or has expired")
         owner_id, subject = str(claims.get(self.owner_claim, "")), str(claims.get("sub", ""))
         if not OWNER_ID.fullmatch(owner_id):
             raise NotIdentified(f"the token has no claim {self.owner_claim} that can be an owner_id")
@@ -54,6 +64,15 @@ class IamAuthenticator:
             raise NotIdentified(f"the signature names no {self.owner_claim} that can be an owner_id")
         scopes = {Scope.READ, Scope.WRITE} | ({Scope.ADMIN} if principal in self.admins else set())
         return Caller(owner_id, f"iam:{principal or account}", frozenset(scopes))
+
+
+def _seconds(claim: object) -> float:
+    """Of a claim that is a time, which API Gateway hands over as text; nan, which compares to nothing, of any other."""
+    try:
+        seconds = float(str(claim))
+    except ValueError:
+        return nan
+    return seconds if isfinite(seconds) else nan
 
 
 def _part(event: Event, kind: str) -> dict[str, Any]:

@@ -12,7 +12,14 @@ from tests.unit.api.world import JOB, Reply, World, event_of
 
 JWT = ApiSettings(authentication="jwt", owner_claim="tenant")
 IAM = ApiSettings(authentication="iam", owner_claim="account", admins=frozenset({"role:Operator"}))
-CLAIMS = {"sub": "auth0|42", "tenant": "acme", "scope": "read write", "iss": "https://issuer", "aud": "carillon"}
+CLAIMS = {
+    "sub": "auth0|42",
+    "tenant": "acme",
+    "scope": "read write",
+    "iss": "https://issuer",
+    "aud": "carillon",
+    "exp": "1795741200",
+}
 
 
 def send(
@@ -93,6 +100,21 @@ def test_an_api_key_is_worth_nothing_where_tokens_are_asked_for_and_the_other_wa
     world = World()
     assert send(world, jwt(tenant="globex"), "POST", "/v1/jobs", JOB).status == 201
     assert list(world.tables.jobs) == ["acme/nightly-report"]
+
+
+#: The clock of the tests stands at 1795737600.
+@pytest.mark.parametrize("end", ["1795737601", "1795737600.5", "1.795737601E9", 1_795_737_601])
+def test_a_token_is_good_until_it_ends(end: object) -> None:
+    assert send(World(settings=JWT), jwt(exp=end)).status == 200
+
+
+@pytest.mark.parametrize("end", ["1795737600", "0", "-1", "", "soon", "nan", "inf", "1e999", None, {}, 1_795_737_600])
+def test_a_token_that_has_ended_or_never_ends_is_refused_though_the_gateway_let_it_in(end: object) -> None:
+    world = World(settings=JWT)
+    reply = send(world, jwt(exp=end))
+    assert (reply.status, reply.json["type"].rpartition("#")[2]) == (401, "errors-not-identified")
+    del (without := jwt())["jwt"]["claims"]["exp"]
+    assert send(world, without).status == 401
 
 
 ROLE = "arn:aws:sts::123456789012:assumed-role/Deployer/session-1"
