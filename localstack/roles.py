@@ -1,7 +1,7 @@
 """Roles where the emulator enforces them: each process gets the credentials of its own, as ECS would give it.
 
-The emulator asks for the name of each operation, where AWS asks for the action that a batch consists of. What a role
-may do one by one it is therefore allowed in batches too, on the same resources, and nothing else.
+The emulator asks for the name of each operation, where AWS asks for the actions that a batch consists of. What a role
+may do one by one it is therefore allowed in batches too.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from localstack.verify import deployed_resources
 
 ROLE = "AWS::IAM::Role"
 POLICY_NAME = "batches-of-the-emulator"
-#: By the action that AWS asks for. What a PartiQL statement does to which table the emulator does not look at.
+#: By the action that AWS asks for.
 BATCHES: Mapping[str, str] = {
     "sqs:SendMessage": "sqs:SendMessageBatch",
     "sqs:DeleteMessage": "sqs:DeleteMessageBatch",
     "sqs:ChangeMessageVisibility": "sqs:ChangeMessageVisibilityBatch",
-    "dynamodb:PartiQLInsert": "dynamodb:BatchExecuteStatement",
-    "dynamodb:PartiQLUpdate": "dynamodb:BatchExecuteStatement",
 }
+#: The emulator looks neither at what a statement does nor at its table: it may all of them, or none.
+STATEMENTS = frozenset(("dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"))
+BATCH_OF_STATEMENTS = "dynamodb:BatchExecuteStatement"
 #: The longest that STS gives.
 SESSION_SECONDS = 12 * 3600
 
@@ -57,5 +58,7 @@ def with_batches(policy: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for statement in policy["Statement"]:
         actions = statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
         batches = sorted({BATCHES[action] for action in actions if action in BATCHES})
-        if batches and statement["Effect"] == "Allow":
+        if batches:
             yield {**statement, "Action": batches}
+        if STATEMENTS.intersection(actions):
+            yield {**statement, "Action": BATCH_OF_STATEMENTS, "Resource": "*"}
