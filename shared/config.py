@@ -55,6 +55,12 @@ def dead_letter_variable(lane: str) -> str:
     return f"CARILLON_{lane.upper()}_DEAD_LETTER_QUEUE_URL"
 
 
+#: Of requests and fires, how many are traced: 0 to 1. Nothing, and no code for it is loaded, when it is not set.
+TRACED_SHARE_VARIABLE = "CARILLON_TRACED_SHARE"
+#: The URL that takes spans in OTLP by HTTP.
+TRACES_ENDPOINT_VARIABLE = "CARILLON_TRACES_ENDPOINT"
+
+
 @dataclass(frozen=True, slots=True)
 class TableNames:
     """Physical table names; a deployable that has no right to a table is not told its name."""
@@ -102,9 +108,21 @@ def shard_count(environment: Mapping[str, str]) -> int:
     return int(environment.get("CARILLON_SHARD_COUNT", DEFAULT_SHARD_COUNT))
 
 
+def traced_share(environment: Mapping[str, str]) -> float:
+    """Raises ValueError."""
+    share = float(environment.get(TRACED_SHARE_VARIABLE) or 0)
+    if not 0 <= share <= 1:
+        raise ValueError(f"{TRACED_SHARE_VARIABLE} is {share}; it is a number from 0 to 1")
+    return share
+
+
+def deployment(environment: Mapping[str, str]) -> str:
+    return environment.get(DEPLOYMENT_VARIABLE, "unnamed")
+
+
 def metrics_namespace(environment: Mapping[str, str]) -> str:
     """Where CloudWatch keeps the metrics of this deployment."""
-    return namespace_of(environment.get(DEPLOYMENT_VARIABLE, "unnamed"))
+    return namespace_of(deployment(environment))
 
 
 def namespace_of(deployment: str) -> str:

@@ -19,6 +19,7 @@ from functions.api.requests import Cursor, Limit, RedriveRuns
 from functions.api.responses import Answer, answer
 from functions.api.routing import JSON_BODY, Route
 from functions.api.run_changes import CLAIM_ID_BYTES
+from functions.api.tracing import current_trace
 from shared.domain.access import Scope
 from shared.domain.entry import single_entry
 from shared.domain.instants import Instant
@@ -101,7 +102,7 @@ class FailureRoutes:
 
     def _plan(self, redrive: Redrive, job: Job) -> str:
         claim_id = self.backend.randomness.random_bytes(CLAIM_ID_BYTES).hex()
-        run = run_again(redrive.run, at=redrive.starts_at, claim_id=claim_id)
+        run = run_again(redrive.run, at=redrive.starts_at, claim_id=claim_id, trace=current_trace())
         entry = single_entry(run, shard=shard_of(job.job_key, self.backend.shard_count), lane=late_lane(job.lane))
         # The list lags a little: what has changed since is somebody else's.
         is_planned = isinstance(self.backend.runs.plan(run, entry, seen=redrive.run), Written)

@@ -13,6 +13,7 @@ from functions.api.bodies import compact
 from functions.api.editor import JobEditor
 from functions.api.gate import Call
 from functions.api.refusals import ChangeContended, JobEnded, JobPaused, RunNotFound
+from functions.api.tracing import current_trace
 from shared.domain.access import Receipt
 from shared.domain.entry import single_entry
 from shared.domain.instants import Instant
@@ -83,6 +84,7 @@ class RunPlanner:
             token=0,
             claim_id=self.backend.randomness.random_bytes(_CLAIM_ID_BYTES).hex(),
             lease_until=now,
+            trace=current_trace(),
         )
 
     def _again(self, receipt: Receipt) -> Planned:

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functions.scheduler.node import Node
 from functions.scheduler.runner import Runner
 from functions.scheduler.settings import Ports, R, Settings, Spread, T, in_order
+from functions.scheduler.tracing import traced
 from shared.adapters.aws.calls import Calls, Patience, RetryBudget
 from shared.adapters.aws.client import dynamodb_client, sqs_client
 from shared.adapters.dynamodb.entry_store import DynamoEntryStore
@@ -17,6 +18,7 @@ from shared.adapters.dynamodb.job_store import DynamoJobStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
 from shared.adapters.sqs.due_queue import SqsDueQueue
 from shared.adapters.system import SystemClock, SystemRandomness
+from shared.adapters.tracing import traces_from
 from shared.config import TableNames, metrics_namespace, pulse_folder, queue_urls, required, table_variable
 from shared.observability.logs import logger_for
 from shared.observability.metrics import MetricLog
@@ -35,12 +37,13 @@ def build_runner(environment: Mapping[str, str]) -> Runner:
     clock, randomness = SystemClock(), SystemRandomness()
     dynamodb, sqs = dynamodb_client(), sqs_client()
     calls = Calls(clock, randomness, Patience(budget=RetryBudget()))
+    traces = traces_from(environment, service="scheduler")
     ports = Ports(
         fleet=DynamoFleetStore(dynamodb, tables, calls),
         entries=DynamoEntryStore(dynamodb, tables, calls),
         jobs=DynamoJobStore(dynamodb, tables, calls),
         runs=DynamoRunStore(dynamodb, tables, calls),
-        queues={lane: SqsDueQueue(sqs, url, calls) for lane, url in queue_urls(environment).items()},
+        queues={lane: traced(SqsDueQueue(sqs, url, calls), traces) for lane, url in queue_urls(environment).items()},
         clock=clock,
         randomness=randomness,
     )

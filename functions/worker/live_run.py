@@ -62,4 +62,6 @@ class LiveRun:
             deadline=Instant(self.started_at + self.timeout_ms),
             cancelled=self.cancelled,
             report=self.report,
+            trace=self.dispatch.trace or self.run.trace,
+            made_by=self.job.trace,
         )

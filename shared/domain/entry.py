@@ -36,6 +36,8 @@ class Entry:
     slot: Instant | None = None
     attempt: int = 1
     kind: RunKind = RunKind.SCHEDULED
+    #: Of a single fire: where the request that asked for it is traced.
+    trace: str | None = None
 
     @property
     def key(self) -> EntryKey:
@@ -78,6 +80,7 @@ def single_entry(run: Run, *, shard: int, lane: str) -> Entry:
         slot=run.slot,
         attempt=run.attempt,
         kind=run.kind,
+        trace=run.trace,
     )
 
 
@@ -123,6 +126,7 @@ def entry_of(job: Job, *, shard_count: int, announce_at: Instant | None = None) 
         fresh=not is_one_time,
         run_id=run_id_of(slot) if is_one_time else None,
         slot=slot if is_one_time else None,
+        trace=job.trace if is_one_time else None,
     )
 
 

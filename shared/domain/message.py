@@ -36,6 +36,8 @@ class Dispatch:
     #: A fire that no schedule made (manual, backfill, redrive, retry): the worker does not ask whether the schedule
     #: knows its slot. Never set for a one-time job, which a change of its `at` must supersede.
     is_single: bool = False
+    #: Where it is traced (`shared.domain.traces`); beside the body, where SQS has a place for it.
+    trace: str | None = None
 
     @property
     def key(self) -> RunKey:
@@ -53,6 +55,7 @@ class Dispatch:
             generation=self.generation,
             attempt=self.attempt,
             enqueued_at=self.enqueued_at,
+            trace=self.trace,
         )
 
 

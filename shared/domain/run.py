@@ -94,6 +94,8 @@ class Run:
     #: The slots that one SKIPPED row stands for.
     gap: Gap | None = None
     expires_at: Instant | None = None
+    #: Where it is traced (`shared.domain.traces`); None when it is not.
+    trace: str | None = None
 
     @property
     def key(self) -> RunKey:

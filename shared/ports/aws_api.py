@@ -25,6 +25,8 @@ class AwsCall:
     timeout_ms: int
     #: None: as the worker itself.
     role: Role | None = None
+    #: The header of the trace that the called service is to continue.
+    trace: str | None = None
 
 
 class AwsApi(Protocol):

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
 
 from shared.domain.errors import MessageUnreadable
 from shared.domain.instants import Instant
 from shared.domain.message import Dispatch, decode
+
+#: The system attribute of a message that says where it is traced: AWS reads it too, and it costs nothing of the body.
+TRACE_ATTRIBUTE: Final = "AWSTraceHeader"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,9 @@ class Delivery:
             dispatch = decode(body)
         except MessageUnreadable:
             dispatch = None
+        trace = attributes.get(TRACE_ATTRIBUTE)
+        if dispatch is not None and trace is not None:
+            dispatch = replace(dispatch, trace=trace)
         count = int(attributes.get("ApproximateReceiveCount", 1))
         return cls(message_id, receipt_handle, body, dispatch, received_at, count)
 

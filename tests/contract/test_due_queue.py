@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import pytest
 
@@ -159,3 +159,34 @@ def test_a_dispatch_of_the_next_version_is_read(lane: Lane, receive: Receive) ->
     lane.put(json.dumps({**json.loads(encode(make_dispatch())), "v": 2, "new": True}))
 
     assert [delivery.dispatch for delivery in receive()] == [make_dispatch()]
+
+
+HEADER = "Root=1-67449d80-5f84c0a1b2c3d4e5f6a7b8c9;Parent=53995c3f42cd8ad8;Sampled=1"
+
+
+def test_where_a_dispatch_is_traced_arrives_with_it() -> None:
+    queue = MemoryDueQueue(ManualClock())
+    queue.send([make_dispatch(run_id="traced", trace=HEADER), make_dispatch(run_id="untraced")])
+
+    arrived = [delivery.dispatch for delivery in queue.receive(limit=10, wait_seconds=0, visibility_seconds=60)]
+    assert {each.run_id: each.trace for each in arrived if each} == {"traced": HEADER, "untraced": None}
+
+
+@pytest.mark.emulator
+def test_sqs_is_told_where_a_dispatch_is_traced_and_tells_it_again(sqs: Any, queue_url: str) -> None:
+    """In two halves, for the emulator drops the header from what is sent in batches."""
+    sent: list[dict[str, Any]] = []
+    sqs.meta.events.register("provide-client-params.sqs.SendMessageBatch", lambda params, **_: sent.append(params))
+    queue = SqsDueQueue(sqs, queue_url, Calls(ManualClock(), SeededRandomness()))
+    attributes = {"AWSTraceHeader": {"DataType": "String", "StringValue": HEADER}}
+
+    queue.send([make_dispatch(run_id="traced", trace=HEADER), make_dispatch(run_id="untraced")])
+    first, second = sent[0]["Entries"]
+    sqs.send_message(
+        QueueUrl=queue_url, MessageBody=encode(make_dispatch(run_id="alone")), MessageSystemAttributes=attributes
+    )
+    arrived = [delivery.dispatch for delivery in queue.receive(limit=10, wait_seconds=0, visibility_seconds=60)]
+
+    assert first["MessageSystemAttributes"] == attributes
+    assert "MessageSystemAttributes" not in second
+    assert {each.run_id: each.trace for each in arrived if each}["alone"] == HEADER

@@ -49,6 +49,9 @@ class Call:
     report: Callable[[str], None]
     #: The roles under which the owner was granted what the target calls.
     roles: Roles = field(default_factory=dict)
+    #: Where this attempt is traced, and where the request that made the job is (`shared.domain.traces`).
+    trace: str | None = None
+    made_by: str | None = None
 
     @property
     def owner_id(self) -> str:

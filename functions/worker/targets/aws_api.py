@@ -11,7 +11,7 @@ from functions.worker.targets.lambda_function import role_of
 from shared.domain.errors import StoreError
 from shared.domain.grants import AWS
 from shared.domain.targets.aws_actions import Action
-from shared.domain.targets.aws_api import action_of, region_of, values_at, with_payload
+from shared.domain.targets.aws_api import action_of, region_of, values_at, with_payload, with_trace
 from shared.domain.templates import filled
 from shared.ports.aws_api import AwsApi, AwsCall
 
@@ -24,6 +24,7 @@ class AwsApiTarget:
     def call(self, call: Call) -> Outcome:
         action = action_of(call.target)
         parameters = with_payload(action, filled(call.target["parameters"], call.values), call.payload)
+        parameters = with_trace(action, parameters, call.trace)
         try:
             answer = self._api.call(
                 AwsCall(
@@ -33,6 +34,7 @@ class AwsApiTarget:
                     region=region_of(call.target, self._region),
                     timeout_ms=call.timeout_ms,
                     role=role_of(call, AWS),
+                    trace=call.trace,
                 )
             )
         except StoreError as error:

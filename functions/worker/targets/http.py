@@ -40,6 +40,7 @@ from shared.domain.targets.auth import UnusableSecret, header_of
 from shared.domain.targets.http import DEFAULT_CONNECT_TIMEOUT
 from shared.domain.targets.successes import DEFAULT_SUCCESS
 from shared.domain.targets.urls import host_of
+from shared.domain.traces import trace_headers
 from shared.ports import Clock
 
 #: By these a receiver says that it does not know the secret.
@@ -167,7 +168,7 @@ class HttpTarget:
         headers = HTTPHeaderDict({"User-Agent": f"Carillon/{carillon.__version__}"})
         if request.body is not None:
             headers["Content-Type"] = request.content_type
-        for name, value in own_headers(call).items():
+        for name, value in (trace_headers(call.trace) | own_headers(call)).items():
             headers[name] = value
         if secret is not None and request.is_at_origin:
             headers[secret[0]] = secret[1]

@@ -39,6 +39,7 @@ class LambdaTarget:
                     region=function_arn.split(":")[3],
                     timeout_ms=call.timeout_ms,
                     role=role_of(call, LAMBDA),
+                    trace=call.trace,
                 )
             )
         except StoreError as error:

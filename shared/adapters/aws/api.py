@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
@@ -60,7 +62,8 @@ class BotoAwsApi:
         try:
             client = self._client_for(call)
             method = getattr(client, xform_name(call.operation))
-            answer: Mapping[str, Any] = method(**call.parameters)
+            with _traced(call.trace):
+                answer: Mapping[str, Any] = method(**call.parameters)
             # What is streamed is read here, so that its failures are told apart as those of the call.
             return {name: part.read() if isinstance(part, StreamingBody) else part for name, part in answer.items()}
         except CALL_FAILURES as error:
@@ -119,7 +122,28 @@ class BotoAwsApi:
             tcp_keepalive=True,
         )
         made: Any = boto3.Session(region_name=key.region)
-        return made.client(key.client, endpoint_url=self._endpoint_url, config=config, **credentials)
+        client = made.client(key.client, endpoint_url=self._endpoint_url, config=config, **credentials)
+        client.meta.events.register("before-call", _add_trace)
+        return client
+
+
+#: Of the call that the thread is making: clients are shared, and a header is of one call.
+_TRACE: ContextVar[str | None] = ContextVar("trace", default=None)
+
+
+@contextmanager
+def _traced(header: str | None) -> Iterator[None]:
+    token = _TRACE.set(header)
+    try:
+        yield
+    finally:
+        _TRACE.reset(token)
+
+
+def _add_trace(params: dict[str, Any], **_: object) -> None:
+    header = _TRACE.get()
+    if header is not None:
+        params["headers"]["X-Amzn-Trace-Id"] = header
 
 
 def _refused(failure: StoreError) -> WriteRefused:

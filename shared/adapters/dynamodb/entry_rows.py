@@ -37,6 +37,7 @@ COLUMNS = (
     whole_column("slot"),
     whole_column("attempt", absent=1),
     text_column("kind", RunKind, absent=RunKind.SCHEDULED),
+    text_column("trace"),
 )
 
 

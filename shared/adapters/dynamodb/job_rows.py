@@ -78,6 +78,7 @@ COLUMNS = (
     whole_column("keep_after_completion_ms"),
     CANCELLATION,
     EXPIRES_AT,
+    text_column("trace"),
 )
 #: Every attribute but the key that a write of a job may set; it removes those that it does not set, and no others.
 WRITTEN_ATTRIBUTES = (*(column.name for column in COLUMNS), OWNER_SLICE, TTL)

@@ -81,6 +81,7 @@ COLUMNS = (
     TRIED_SINCE,
     CANCEL_REQUESTED_AT,
     text_column("payload_json"),
+    text_column("trace"),
     document_column("gap", lambda gap: [gap.first, gap.last, gap.count], lambda stored: Gap(*stored)),
     *ENDED,
 )

@@ -7,7 +7,7 @@ from threading import RLock
 from shared.domain.instants import SECOND, Instant
 from shared.domain.message import Dispatch, encode
 from shared.ports.clock import Clock, Randomness
-from shared.ports.due_queue import Delivery, SendReport
+from shared.ports.due_queue import TRACE_ATTRIBUTE, Delivery, SendReport
 
 #: What SQS allows for one receive, and for hiding a message.
 MAX_RECEIVE = 10
@@ -19,6 +19,7 @@ class _Message:
     body: str
     visible_at: Instant
     receive_count: int = 0
+    trace: str | None = None
 
 
 class MemoryDueQueue:
@@ -41,15 +42,15 @@ class MemoryDueQueue:
 
     def send(self, dispatches: Sequence[Dispatch]) -> SendReport:
         for dispatch in dispatches:
-            self.send_body(encode(dispatch))
+            self.send_body(encode(dispatch), trace=dispatch.trace)
         return SendReport(accepted=frozenset(range(len(dispatches))))
 
-    def send_body(self, body: str) -> str:
+    def send_body(self, body: str, *, trace: str | None = None) -> str:
         """Put any text in, as another version of Carillon might; answers the message's id."""
         with self._lock:
             self._sent += 1
             message_id = f"message-{self._sent}"
-            self._messages[message_id] = _Message(body, Instant(self._clock.now() + self._delay_ms))
+            self._messages[message_id] = _Message(body, Instant(self._clock.now() + self._delay_ms), trace=trace)
             return message_id
 
     def receive(self, *, limit: int, wait_seconds: int, visibility_seconds: int) -> list[Delivery]:
@@ -68,11 +69,14 @@ class MemoryDueQueue:
         message = self._messages[message_id]
         message.receive_count += 1
         message.visible_at = Instant(now + visibility_seconds * SECOND)
+        attributes = {"ApproximateReceiveCount": str(message.receive_count)}
+        if message.trace is not None:
+            attributes[TRACE_ATTRIBUTE] = message.trace
         return Delivery.of(
             message.body,
             message_id=message_id,
             receipt_handle=_handle(message_id, message),
-            attributes={"ApproximateReceiveCount": str(message.receive_count)},
+            attributes=attributes,
             received_at=now,
         )
 

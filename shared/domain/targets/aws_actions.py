@@ -27,6 +27,8 @@ class Action:
     output: str = ""
     #: Of the answer: a list that is not empty when the call was refused in part, and what an item of it says.
     refusals: str | None = None
+    #: Where the header of a trace goes, unless the parameters say something else there.
+    trace: str | None = None
 
     @property
     def name(self) -> str:
@@ -43,6 +45,7 @@ _ACTIONS: Final = (
         optional=("MessageBody", "DelaySeconds", "MessageAttributes", "MessageDeduplicationId", "MessageGroupId"),
         payload="MessageBody",
         output="MessageId",
+        trace="MessageSystemAttributes",
     ),
     Action(
         service="sns",
@@ -67,6 +70,7 @@ _ACTIONS: Final = (
         payload="Entries[].Detail",
         output="Entries[].EventId",
         refusals="Entries[].ErrorCode",
+        trace="Entries[].TraceHeader",
     ),
     Action(
         service="states",
@@ -77,6 +81,7 @@ _ACTIONS: Final = (
         optional=("name", "input", "traceHeader"),
         payload="input",
         output="executionArn",
+        trace="traceHeader",
     ),
     Action(
         service="ecs",

@@ -84,11 +84,24 @@ def with_payload(action: Action, parameters: Members, payload: Any) -> dict[str,
     """
     sent: dict[str, Any] = deepcopy(dict(parameters))
     if action.payload is not None and payload is not None:
-        *way, name = action.payload.split(".")
-        text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
-        for inner in (sent,) if not way else sent[way[0].removesuffix("[]")]:
-            inner.setdefault(name, text)
+        _fill(sent, action.payload, json.dumps(payload, ensure_ascii=False, separators=(",", ":")))
     return sent
+
+
+def with_trace(action: Action, parameters: dict[str, Any], header: str | None) -> dict[str, Any]:
+    """The same, with the header of the trace where the action has a place for it; changes what it is given."""
+    if action.trace is not None and header is not None:
+        # The one place that holds a map of such headers.
+        is_attribute = action.trace == "MessageSystemAttributes"
+        attribute = {"AWSTraceHeader": {"DataType": "String", "StringValue": header}}
+        _fill(parameters, action.trace, attribute if is_attribute else header)
+    return parameters
+
+
+def _fill(parameters: dict[str, Any], path: str, value: Any) -> None:
+    *way, name = path.split(".")
+    for inner in (parameters,) if not way else parameters[way[0].removesuffix("[]")]:
+        inner.setdefault(name, value)
 
 
 def values_at(answer: Any, path: str) -> list[Any]:
