@@ -39,6 +39,7 @@ from infra.components.data import Data
 from infra.components.lane import Lane
 from infra.components.network import Network
 from infra.components.scheduler_service import SchedulerService
+from infra.components.table_access import RestoredTables, TableAccess
 from infra.components.tables import HOT
 from infra.components.undelivered import Undelivered
 from infra.components.worker_function import WorkerFunction
@@ -69,7 +70,10 @@ class Carillon(Construct):
         super().__init__(scope, construct_id)
         self._environment = environment
         self.data = data or Data(self, "Data", environment=environment)
-        self.tables = self.data.tables
+        restored = environment.restored_tables
+        self.tables: TableAccess = (
+            RestoredTables(self, "RestoredTables", names=restored) if restored else self.data.tables
+        )
         #: Tells the metrics of one Carillon from those of another in the same account.
         self.deployment = Names.unique_resource_name(self, max_length=64)
         requires_tls = not environment.is_emulated

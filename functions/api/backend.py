@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from functions.api.settings import ApiSettings
 from shared.domain.addresses import HostPort
 from shared.domain.grants import GrantRules
+from shared.observability.announcing import Announcements
+from shared.observability.metrics import MetricLog
 from shared.ports import AccessStore, Clock, EntryStore, FleetStore, JobStore, Randomness, RunStore
 
 
@@ -22,6 +24,9 @@ class Backend:
     shard_count: int
     #: Of this deployment, for `/v1/health`.
     version: str
+    #: Lifecycle events, published at the end of each call.
+    announcements: Announcements = field(default_factory=lambda: Announcements(None))
+    metrics: MetricLog = field(default_factory=lambda: MetricLog("Carillon/unnamed", {"service": "api"}))
     settings: ApiSettings = ApiSettings()
     grant_rules: GrantRules = GrantRules()
     #: Where this deployment is: the Region of a target that names none.

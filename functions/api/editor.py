@@ -19,6 +19,7 @@ from shared.domain.access import Receipt
 from shared.domain.entry import entry_id_of, entry_of
 from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.instants import MINUTE, Instant
+from shared.domain.events import job_changed
 from shared.domain.job import Cancellation, CancelOutcome, Job, JobState, cancelled, erased, is_last_slot, recreated
 from shared.domain.keys import EntryKey, job_key
 from shared.domain.limits import JOB_ID
@@ -89,6 +90,7 @@ class JobEditor:
                 return _creation_again(call, request, outcome.receipt)
             if not isinstance(outcome, RevisionConflict):
                 return Creation(job, now)
+                self._announce(job, over)
             over = outcome.current
         raise ChangeContended(job_id)
 
@@ -111,6 +113,7 @@ class JobEditor:
                 return Put(after, is_created=False, is_new=False)
             if not isinstance(self.backend.jobs.write(self._write(call, after, over, now)), RevisionConflict):
                 return Put(after, is_created=is_created, is_new=True)
+                self._announce(after, None if is_created else over)
         raise ChangeContended(job_id)
 
     def dice(self, call: Call, count: int) -> bytes:
@@ -139,6 +142,7 @@ class JobEditor:
                 return Change(self.job(call, job_id), is_new=False)
             if not isinstance(outcome, RevisionConflict):
                 return Change(after, is_new=True)
+                self._announce(after, job)
         raise ChangeContended(job_id)
 
     def cancel(
@@ -181,6 +185,12 @@ class JobEditor:
         return Cancellation(CancelOutcome.ALREADY_ENDED if has_ended else CancelOutcome.CANCELLED_BEFORE_FIRE)
 
     def _stored(self, call: Call, job_id: str) -> Job | None:
+    def _announce(self, job: Job, previous: Job | None) -> None:
+        if previous is not None and previous.state is job.state is JobState.CANCELLED:
+            # Erased: that it is cancelled was told.
+            return
+        self.backend.announcements.add([job_changed(job, previous)])
+
         return self.backend.jobs.get(job_key(call.caller.owner_id, job_id))
 
     def receipt(self, call: Call) -> Receipt | None:

@@ -93,7 +93,7 @@ def build(backend: Backend) -> Handler:
 
     resolver.exception_handler(Exception)(explain)
 
-    def handle(event: Event, context: Any) -> dict[str, Any]:
+    def serve(event: Event, context: Any) -> dict[str, Any]:
         proxy = APIGatewayProxyEventV2(dict(event))
         try:
             call = gate.admit(proxy)
@@ -101,6 +101,13 @@ def build(backend: Backend) -> Handler:
             return _as_event(_explained(error, request_id_of(event)))
         resolver.append_context(**{CALL: call})  # type: ignore[no-untyped-call]
         return resolver.resolve(as_plain_json(event, call.body), context)
+
+    def handle(event: Event, context: Any) -> dict[str, Any]:
+        answered = serve(event, context)
+        # Before the answer is given: a function is frozen after it.
+        backend.announcements.publish_once()
+        backend.metrics.put(backend.announcements.measured(), at=backend.clock.now())
+        return answered
 
     return handle
 

@@ -19,6 +19,7 @@ from functions.api.run_planner import RunPlanner
 from shared.domain.access import Scope
 from shared.domain.entry import single_entry
 from shared.domain.instants import DAY, Instant
+from shared.domain.events import run_is_over
 from shared.domain.keys import RunKey, job_key
 from shared.domain.limits import JOB_ID, RUN_ID
 from shared.domain.redrive import may_run_again, run_again
@@ -56,6 +57,9 @@ class RunChangeRoutes:
         if run != before:
             audit.note("run.cancel", call, job_id=job_id, run_id=run_id)
         status = HTTPStatus.ACCEPTED if run.status.is_alive else HTTPStatus.OK
+            if not run.status.is_alive:
+                # One that runs is told of by its worker.
+                self.backend.announcements.add([run_is_over(run)])
         return answer(run_document(job_id, run), status=status)
 
     def retry(self, job_id: str, run_id: str, request: Request) -> Answer:

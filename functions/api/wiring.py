@@ -14,12 +14,14 @@ from shared.adapters.dynamodb.entry_store import DynamoEntryStore
 from shared.adapters.dynamodb.fleet_store import DynamoFleetStore
 from shared.adapters.dynamodb.job_store import DynamoJobStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
+from shared.adapters.eventbridge import event_bus_from
 from shared.adapters.system import SystemClock, SystemRandomness
 from shared.config import (
     INTERNAL_TARGETS_VARIABLE,
     TableNames,
     http_needs_grant,
     own_resources,
+    metrics_namespace,
     region,
     required,
     shard_count,
@@ -29,6 +31,8 @@ from shared.config import (
 from shared.domain.addresses import parse_internal_targets
 from shared.domain.grants import GrantRules, OwnResources
 from shared.ports import AccessStore, Clock, Randomness
+from shared.observability.announcing import Announcements
+from shared.observability.metrics import MetricLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,8 @@ def backend() -> Backend:
         randomness=randomness,
         shard_count=shard_count(os.environ),
         version=version(os.environ),
+        announcements=Announcements(event_bus_from(os.environ, clock, randomness)),
+        metrics=MetricLog(metrics_namespace(os.environ), {"service": "api"}),
         settings=read_settings(os.environ),
         grant_rules=GrantRules(
             is_http_open=not http_needs_grant(os.environ), own=OwnResources(own_resources(os.environ))

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from functions.dead_letters.settling import Settler
-from functions.dead_letters.wiring import parts_from
+from functions.dead_letters.wiring import Parts, parts_from
 from shared.domain.errors import StoreError
 from shared.domain.instants import Instant
 from shared.observability.logs import logger_for
@@ -50,11 +50,14 @@ def _delivery_of(record: Mapping[str, Any], now: Instant) -> Delivery:
 
 
 @cache
-def _parts() -> tuple[Settler, Mapping[str, str]]:
+def _parts() -> Parts:
     return parts_from(os.environ)
 
 
 def handler(event: dict[str, Any], _context: object) -> dict[str, list[dict[str, str]]]:
     """What the event source mapping calls."""
-    settler, lanes = _parts()
-    return settle_all(settler, lanes, event)
+    parts = _parts()
+    answered = settle_all(parts.settler, parts.lanes, event)
+    parts.settler.announcements.publish_once()
+    parts.metrics.put(parts.settler.announcements.measured(), at=parts.settler.clock.now())
+    return answered

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from shared.domain.completion import completes
+from shared.domain.events import job_completed, run_is_over
 from shared.domain.instants import DAY, SECOND, Instant
+from shared.domain.job import JobState
 from shared.domain.message import Dispatch
 from shared.domain.run import (
     Duplicate,
@@ -19,6 +21,7 @@ from shared.domain.run import (
     lost_attempt,
 )
 from shared.domain.timing import CLOCK_BOUND_MS
+from shared.observability.announcing import Announcements
 from shared.observability.logs import logger_for
 from shared.ports import (
     Clock,
@@ -57,6 +60,7 @@ class Settler:
     clock: Clock
     randomness: Randomness
     settings: Settings
+    announcements: Announcements = field(default_factory=lambda: Announcements(None))
 
     def settle(self, delivery: Delivery, *, lane: str) -> bool:
         """Whether the message is done with; it is hidden for a while if not. Raises StoreError."""
@@ -91,6 +95,7 @@ class Settler:
                     ended = self._failed(row, delivery, decision, claim_id)
                     moved = self.run_store.take_over(ended, seen=row)
                     if moved is None:
+                        self.announcements.add([run_is_over(ended)])
                         return ended
                     row = moved
                 case HideUntil(instant=instant):
@@ -114,6 +119,8 @@ class Settler:
             expires_at=Instant(now + self.settings.run_retention_ms),
         )
         [existing] = self.run_store.insert([run])
+        if existing is None:
+            self.announcements.add([run_is_over(run)])
         return run if existing is None else existing
 
     def _failed(self, row: Run, delivery: Delivery, decision: TakeOver, claim_id: str) -> Run:
@@ -135,7 +142,9 @@ class Settler:
         job = self.job_store.get(run.job_key)
         if job is not None and completes(job, run, run.status, reason=run.reason):
             expires_at = Instant(ended_at + job.keep_after_completion_ms)
-            self.job_store.complete([Completion(job.job_key, job.generation, expires_at)])
+            [is_completed] = self.job_store.complete([Completion(job.job_key, job.generation, expires_at)])
+            if is_completed and job.state is not JobState.COMPLETED:
+                self.announcements.add([job_completed(job, at=ended_at)])
 
     def _bury(self, delivery: Delivery, lane: str, letter: DeadLetter) -> None:
         _logger.error(

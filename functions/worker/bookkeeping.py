@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from functions.worker.announcing import Announcements
 from functions.worker.endings import is_given_up
 from functions.worker.keeping import kept_seconds
 from functions.worker.live_run import LiveRun
@@ -24,6 +23,7 @@ from shared.domain.instants import Instant
 from shared.domain.job import Job
 from shared.domain.overlap import Holder, keeps_place_between_attempts, places_of
 from shared.domain.run import Finish, Run, RunStatus
+from shared.observability.announcing import Announcements
 from shared.observability.logs import logger_for
 from shared.ports import Clock, Completion, DeadLetter, DeadLetterQueue, Delivery, Hold, JobStore, RunStore
 

@@ -8,7 +8,6 @@ from math import inf
 from threading import Lock
 
 from functions.worker.admission import admit
-from functions.worker.announcing import Announcements
 from functions.worker.bookkeeping import Bookkeeper
 from functions.worker.claims import Claims
 from functions.worker.endings import finish_after, finish_of_lost, finish_to_wait, finish_without_start
@@ -26,6 +25,7 @@ from shared.domain.job import Job, may_run
 from shared.domain.keys import EntryKey
 from shared.domain.retry import may_claim_again
 from shared.domain.run import Finish, RunStatus
+from shared.observability.announcing import Announcements
 from shared.observability.logs import logger_for
 from shared.observability.metrics import Values
 from shared.ports import Clock, DeadLetterQueue, Delivery, DueQueue, EntryStore, JobStore, Randomness, RunStore

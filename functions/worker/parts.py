@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from functions.worker.announcing import Announcements
 from functions.worker.executor import Executor, new_worker_id
 from functions.worker.messages import Acknowledge
 from functions.worker.settings import WorkerSettings
 from functions.worker.targets import Targets
+from shared.observability.announcing import Announcements
 from shared.observability.metrics import MetricLog
 from shared.ports import Clock, DeadLetterQueue, DueQueue, EntryStore, JobStore, Randomness, RunStore
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
-from functions.worker.announcing import Announcements
 from functions.worker.executor import FINISH_BATCH, Executor
 from functions.worker.handler_threads import HandlerThreads
 from functions.worker.health import loop_of
@@ -25,6 +24,7 @@ from functions.worker.settings import WorkerSettings
 from functions.worker.waiting import wait_until_due
 from shared.domain.instants import MINUTE, SECOND
 from shared.domain.limits import MIN_TIMEOUT_MS
+from shared.observability.announcing import Announcements
 from shared.observability.logs import logger_for
 from shared.observability.metrics import MetricLog, Values
 from shared.observability.pulse import Pulse
@@ -240,6 +240,7 @@ class ProcessHost:
     def _report(self) -> None:
         for lane in self._lanes.values():
             self._metrics.put(lane.measured(), at=self._clock.now())
+        self._metrics.put(self._announcements.measured(), at=self._clock.now())
 
     def _is_stopped(self) -> bool:
         try:

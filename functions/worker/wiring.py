@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from importlib import import_module
 
 from carillon.handlers import registry
-from functions.worker.announcing import Announcements
 from functions.worker.parts import WorkerParts
 from functions.worker.process_host import HostSettings, LaneHost, ProcessHost
 from functions.worker.protection import Protection
@@ -22,19 +21,18 @@ from functions.worker.targets.pausing import Pauses
 from functions.worker.targets.secrets import Secrets
 from functions.worker.targets.signatures import Signatures
 from shared.adapters.aws.api import BotoAwsApi
-from shared.adapters.aws.calls import Calls, Patience
-from shared.adapters.aws.client import dynamodb_client, events_client, sqs_client
+from shared.adapters.aws.calls import Calls
+from shared.adapters.aws.client import dynamodb_client, sqs_client
 from shared.adapters.dynamodb.access_store import DynamoAccessStore
 from shared.adapters.dynamodb.entry_store import DynamoEntryStore
 from shared.adapters.dynamodb.job_store import DynamoJobStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
 from shared.adapters.ecs import EcsAgent, NoTaskProtection
-from shared.adapters.eventbridge import BridgeEventBus
+from shared.adapters.eventbridge import event_bus_from
 from shared.adapters.sqs.dead_letter_queue import SqsDeadLetterQueue
 from shared.adapters.sqs.due_queue import SqsDueQueue
 from shared.adapters.system import SystemClock, SystemRandomness
 from shared.config import (
-    EVENT_BUS_VARIABLE,
     INTERNAL_TARGETS_VARIABLE,
     ConfigurationMissing,
     TableNames,
@@ -54,15 +52,14 @@ from shared.domain.addresses import parse_internal_targets
 from shared.domain.grants import GrantRules, OwnResources
 from shared.observability.metrics import MetricLog
 from shared.observability.pulse import Pulse
-from shared.ports import AccessStore, Clock, JobStore, Randomness
+from shared.observability.announcing import Announcements
+from shared.ports import AccessStore, Clock, JobStore
 from shared.schema import DEFAULT_LANE
 
 #: Modules whose import registers handlers, as a comma list.
 HANDLERS_VARIABLE = "CARILLON_HANDLERS"
 #: ECS sets it in each container.
 _AGENT_VARIABLE = "ECS_AGENT_URI"
-#: An event is worth two tries: what waits behind it is other work of the host.
-_BRIEF_PATIENCE = Patience(attempts=2, unanswered_attempts=2)
 _EXAMPLES = "functions.worker.examples"
 _TABLES = ("jobs", "job_schedules", "job_runs", "access")
 
@@ -104,7 +101,7 @@ def parts_from(environment: Mapping[str, str], *, host: str, longest_wait_second
     calls = Calls(clock, randomness)
     dynamodb, sqs = dynamodb_client(), sqs_client(longest_wait_seconds=longest_wait_seconds)
     job_store = DynamoJobStore(dynamodb, tables, calls)
-    announcements = _announcements_from(environment, clock, randomness)
+    announcements = Announcements(event_bus_from(environment, clock, randomness))
     access = DynamoAccessStore(dynamodb, tables, calls)
     return WorkerParts(
         queues={lane: SqsDueQueue(sqs, url, calls) for lane, url in urls.items()},
@@ -122,12 +119,6 @@ def parts_from(environment: Mapping[str, str], *, host: str, longest_wait_second
         metrics=MetricLog(metrics_namespace(environment), {"service": "worker", "host": host}),
         announcements=announcements,
     )
-
-
-def _announcements_from(environment: Mapping[str, str], clock: Clock, randomness: Randomness) -> Announcements:
-    name = environment.get(EVENT_BUS_VARIABLE, "")
-    bus = BridgeEventBus(events_client(), name, Calls(clock, randomness, _BRIEF_PATIENCE)) if name else None
-    return Announcements(bus)
 
 
 def _targets_from(

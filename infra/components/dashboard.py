@@ -13,7 +13,7 @@ WIDTH = 12
 _SUM, _MAX, _AVERAGE = cloudwatch.Stats.SUM, cloudwatch.Stats.MAXIMUM, cloudwatch.Stats.AVERAGE
 _PARTS = ("drift_dispatch", "drift_queue", "drift_claim", "drift_start")
 _ENDS = ("started", "succeeded", "failed", "timed_out", "cancelled")
-_ODD = ("fenced", "duplicates", "delayed", "skipped_paused", "skipped_superseded", "skipped_overlap")
+_ODD = ("fenced", "duplicates", "delayed", "skipped_paused", "skipped_superseded", "skipped_overlap", "events_lost")
 
 
 class Dashboard(Construct):
@@ -26,7 +26,10 @@ class Dashboard(Construct):
         rows = [
             [self._drift(hosts), self._parts(hosts)],
             [self._nodes("Slots", _SUM, "dispatched", "repeated", "resent", "skipped_misfire"), self._runs(hosts)],
-            [self._nodes("Must stay 0", _SUM, "lost", "overlooked", "refused", "late"), self._odd(hosts)],
+            [
+                self._nodes("Must stay 0", _SUM, "lost", "overlooked", "refused", "late", "events_lost"),
+                self._odd(hosts),
+            ],
             [
                 self._nodes("Shards", cloudwatch.Stats.SUM, "shards_owned", "wheel_size"),
                 self._nodes("Lag of a node", _MAX, "progress_lag", "loop_lag", "clock_skew"),
@@ -52,7 +55,7 @@ class Dashboard(Construct):
         return _graph("Runs", self._workers(hosts, _SUM, *_ENDS))
 
     def _odd(self, hosts: Sequence[str]) -> cloudwatch.GraphWidget:
-        return _graph("Fenced, duplicates, skipped", self._workers(hosts, _SUM, *_ODD))
+        return _graph("Fenced, duplicates, delayed, skipped, events lost", self._workers(hosts, _SUM, *_ODD))
 
     def _nodes(self, title: str, statistic: str, *names: str) -> cloudwatch.GraphWidget:
         return _graph(title, [of_nodes(self._deployment, name, statistic) for name in names])

@@ -50,6 +50,8 @@ UNITS: Mapping[str, str] = MappingProxyType(
         "skipped_superseded": "Count",
         "skipped_overlap": "Count",
         "in_flight": "Count",
+        # Of lifecycle events, by whoever could not put them on the bus.
+        "events_lost": "Count",
         # Of a node.
         "beats": "Count",
         "shards_owned": "Count",

@@ -19,7 +19,7 @@ RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("shared.adapters", ("shared.domain", "shared.ports", "shared.adapters", "shared.schema", "shared.config")),
     ("shared.schema", ()),
     ("shared.config", ("shared.schema",)),
-    ("shared.observability", ("shared.domain", "shared.observability")),
+    ("shared.observability", ("shared.domain", "shared.ports", "shared.observability")),
     ("functions.scheduler.wheel", ("functions.scheduler.wheel",)),
     *(
         (

@@ -1,16 +1,15 @@
 from __future__ import annotations
 
-from infra.permissions import TELLER, WORKER_TABLES
+from infra.permissions import WORKER_TABLES
 from shared import schema
 from shared.config import (
-    EVENT_BUS_VARIABLE,
     PULSE_FOLDER_VARIABLE,
     dead_letter_variable,
     owner_maximums,
     queue_variable,
     table_variable,
 )
-from tests.infra.synthesis import Properties, Synthesis, actions_of, bounds_of
+from tests.infra.synthesis import Properties, Synthesis, bounds_of
 
 HANDLER = "functions.worker.lambda_host.handler"
 
@@ -73,16 +72,6 @@ def test_both_hosts_are_told_how_many_runs_an_owner_may_have(prod: Synthesis, ch
 
     assert owner_maximums(variables) == {"*": 50, "batch": 5}
     assert owner_maximums(prod.function(HANDLER)["Environment"]["Variables"]) == {}
-
-
-def test_both_hosts_tell_events_on_the_bus_of_their_own_carillon(prod: Synthesis) -> None:
-    [bus] = prod.of_type("AWS::Events::EventBus")
-    task = {each["Name"]: each["Value"] for each in prod.container("worker")["Environment"]}
-
-    assert task[EVENT_BUS_VARIABLE] == {"Ref": bus}
-    for role in (prod.function(HANDLER)["Role"], prod.task("worker")["TaskRoleArn"]):
-        [statement] = [each for each in prod.statements_of(role) if actions_of(each) == [*TELLER]]
-        assert statement["Resource"] == {"Fn::GetAtt": [bus, "Arn"]}
 
 
 def test_only_the_emulator_lets_targets_be_on_this_machine(local: Synthesis, prod: Synthesis) -> None:

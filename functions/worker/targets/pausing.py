@@ -7,7 +7,7 @@ from typing import Any
 
 from shared.domain.entry import entry_id_of, entry_of
 from shared.domain.errors import StoreError
-from shared.domain.events import Event, job_paused
+from shared.domain.events import Event, job_changed
 from shared.domain.job import JobState, paused
 from shared.domain.keys import EntryKey
 from shared.domain.sharding import shard_of
@@ -65,7 +65,7 @@ class Pauses:
             )
             if not isinstance(outcome, RevisionConflict):
                 _logger.info("a job was paused", extra={"action": "job.pause", "job_key": job_key, "by": PAUSED_BY})
-                self._announce([job_paused(after, at=now)])
+                self._announce([job_changed(after, job)])
                 return True
             job = outcome.current
         return False

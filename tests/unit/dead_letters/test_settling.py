@@ -14,6 +14,7 @@ from shared.adapters.memory import (
     ManualClock,
     MemoryDeadLetterQueue,
     MemoryDueQueue,
+    MemoryEventBus,
     MemoryJobStore,
     MemoryRunStore,
     MemoryTables,
@@ -26,6 +27,7 @@ from shared.domain.keys import run_id_of
 from shared.domain.message import Dispatch, encode
 from shared.domain.run import Run, RunError, RunKind, RunStatus
 from shared.domain.schedules import At
+from shared.observability.announcing import Announcements
 from shared.ports import DeadLetter
 
 LANES = {"lane-default-1": "default", "lane-long-2": "long"}
@@ -41,6 +43,8 @@ class Cellar:
     def __post_init__(self) -> None:
         self.queue = MemoryDueQueue(self.clock)
         self.run_store = MemoryRunStore(self.tables)
+        self.bus = MemoryEventBus()
+        self.announcements = Announcements(self.bus)
         now = self.clock.now()
         self.job = Job(
             owner_id="acme",
@@ -75,6 +79,7 @@ class Cellar:
             "clock": self.clock,
             "randomness": SeededRandomness(),
             "settings": Settings(),
+            "announcements": self.announcements,
         }
         return Settler(**given | changes)
 
@@ -101,6 +106,10 @@ class Cellar:
         self.queue.send_body(encode(self.dispatch) if body is None else body)
         [delivery] = self.queue.receive(limit=1, wait_seconds=0, visibility_seconds=180)
         return self.settler(**changes).settle(delivery, lane="default")
+
+    def told(self) -> list[str]:
+        self.announcements.publish_once()
+        return [event.type.value for event in self.bus.events]
 
     @property
     def run(self) -> Run:
@@ -233,3 +242,31 @@ def test_a_run_that_failed_before_is_told_with_its_own_error(cellar: Cellar) -> 
     assert cellar.settle()
 
     assert cellar.run.error == RunError("http_5xx", "m")
+
+
+def test_a_run_that_ends_here_is_told_and_so_is_the_job_that_it_completes(cellar: Cellar) -> None:
+    assert cellar.settle()
+
+    assert cellar.told() == ["run.failed", "job.completed"]
+    assert cellar.bus.events[0].detail["error_type"] == UNDELIVERED
+
+
+@pytest.mark.parametrize(("is_cancelled", "told"), [(False, "run.failed"), (True, "run.cancelled")])
+def test_a_run_that_is_taken_over_is_told_as_it_is_stored(cellar: Cellar, told: str, *, is_cancelled: bool) -> None:
+    cellar.put(RunStatus.RUNNING, token=4, cancel_requested_at=cellar.clock.now() if is_cancelled else None)
+    cellar.clock.advance(Settings().clock_bound_ms + 1)
+    assert cellar.settle()
+
+    assert cellar.told() == [told, "job.completed"]
+    assert cellar.bus.events[0].detail["fencing_token"] == 5
+
+
+def test_of_a_run_that_lives_or_ended_elsewhere_nothing_is_told(cellar: Cellar) -> None:
+    cellar.tables.jobs.clear()
+    cellar.put(RunStatus.RUNNING, lease_until=Instant(cellar.clock.now() + MINUTE))
+    assert not cellar.settle()
+    cellar.put(RunStatus.SUCCEEDED, ended_at=cellar.clock.now())
+    cellar.clock.advance(10 * MINUTE)
+    cellar.settle()
+
+    assert cellar.told() == []

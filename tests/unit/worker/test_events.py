@@ -9,7 +9,6 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from functions.worker.announcing import MOST_KEPT, Announcements
 from functions.worker.executor import Executor
 from functions.worker.targets import failed, succeeded, timed_out
 from functions.worker.targets.pausing import Pauses
@@ -18,6 +17,7 @@ from shared.domain.errors import StoreThrottled
 from shared.domain.events import SCHEMAS, Event, EventType
 from shared.domain.job import JobState, RetryPolicy
 from shared.domain.run import Finish, RunStatus
+from shared.observability.announcing import MOST_KEPT, Announcements
 from tests.unit.worker.workshop import Workshop
 
 SECRET = "a-secret-of-the-user"

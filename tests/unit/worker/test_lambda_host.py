@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from functions.worker.announcing import Announcements
 from functions.worker.lambda_host import LambdaHost
 from functions.worker.parts import WorkerParts
 from functions.worker.targets import Call, Outcome, Targets, failed, succeeded
@@ -18,6 +17,7 @@ from shared.domain.errors import StoreThrottled
 from shared.domain.instants import MINUTE, SECOND, Instant
 from shared.domain.message import encode
 from shared.domain.run import Run, RunStatus
+from shared.observability.announcing import Announcements
 from shared.observability.metrics import MetricLog
 from shared.ports import Delivery
 from tests.unit.worker.workshop import Workshop

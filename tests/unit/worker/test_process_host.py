@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from functions.worker.announcing import Announcements
 from functions.worker.process_host import HostSettings, LaneHost, ProcessHost
 from functions.worker.protection import Protection
 from functions.worker.targets import Call, Outcome, succeeded
@@ -20,6 +19,7 @@ from shared.adapters.system import SystemClock
 from shared.domain.instants import Instant
 from shared.domain.message import Dispatch
 from shared.domain.run import Finish, Run, RunStatus
+from shared.observability.announcing import Announcements
 from shared.observability.metrics import MetricLog
 from shared.ports import Delivery
 from shared.ports.task_protection import TaskProtection

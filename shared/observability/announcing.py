@@ -1,4 +1,6 @@
-"""Events that are to be published: gathered by any thread, put on the bus by one that nobody waits for."""
+"""Events that are to be published: gathered by any thread after the write they report, and put on the bus in batches by
+a thread that nobody waits for; of a function, at the end of its call.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,10 @@ from threading import Lock
 from shared.domain.errors import StoreError
 from shared.domain.events import Event
 from shared.observability.logs import logger_for
+from shared.observability.metrics import Values
 from shared.ports.event_bus import EventBus
 
-_logger = logger_for("worker")
+_logger = logger_for("events")
 
 #: Of a bus that is away: what comes then is lost, and counted.
 MOST_KEPT = 10_000
@@ -26,6 +29,7 @@ class Announcements:
         self._kept: deque[Event] = deque()
         self._lock = Lock()
         self.lost = 0
+        self._lost_told = 0
 
     def add(self, events: Iterable[Event]) -> None:
         if self._bus is None:
@@ -53,6 +57,12 @@ class Announcements:
                 )
                 break
         return tried
+
+    def measured(self) -> Values:
+        """Metrics of what was lost since the last call."""
+        with self._lock:
+            lost, self._lost_told = self.lost - self._lost_told, self.lost
+        return {"events_lost": lost} if lost else {}
 
     def _take(self) -> list[Event]:
         with self._lock:
