@@ -23,4 +23,8 @@ class DataStack(Stack):
         self.data = Data(self, "Data", environment=environment)
         govern(self, environment, key=self.data.key)
         for name in self.data.tables:
-            CfnOutput(self, f"{in_pascal_case(name)}Table", value=self.data.tables[name].table_name)
+            table = self.data.tables[name]
+            CfnOutput(self, f"{in_pascal_case(name)}Table", value=table.table_name)
+            # Kept when the service moves to restored tables: CloudFormation lets nobody take back what is imported.
+            self.export_value(table.table_name)
+            self.export_value(table.table_arn)

@@ -1,25 +1,22 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 from aws_cdk import RemovalPolicy
 from aws_cdk import aws_dynamodb as dynamodb
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
+from infra.components.table_access import TableAccess
 from infra.settings import WarmThroughput
 from infra.words import in_pascal_case
 from shared import schema
 
-QUERY = "dynamodb:Query"
 #: What grows with the number of jobs and runs.
 HOT = (schema.JOBS.name, schema.JOB_SCHEDULES.name, schema.JOB_RUNS.name)
 _TYPES = {"S": dynamodb.AttributeType.STRING, "N": dynamodb.AttributeType.NUMBER}
 _PROJECTIONS = {"ALL": dynamodb.ProjectionType.ALL, "KEYS_ONLY": dynamodb.ProjectionType.KEYS_ONLY}
 
 
-class Tables(Construct):
+class Tables(TableAccess):
     """Every table of `shared.schema`, by its logical name.
 
     Plain tables of one Region: fencing and leases stand on strongly consistent conditional writes, which a replica in
@@ -57,26 +54,6 @@ class Tables(Construct):
         self._warm_throughput = warm_throughput
         self._tables = {table.name: self._table(table) for table in schema.TABLES}
 
-    def __getitem__(self, logical_name: str) -> dynamodb.Table:
-        return self._tables[logical_name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._tables)
-
-    def allow(self, role: iam.Role, logical_name: str, actions: Sequence[str]) -> None:
-        """Allow the actions on a table, and queries on its indexes, which are resources of their own."""
-        table = self._tables[logical_name]
-        role.add_to_policy(iam.PolicyStatement(actions=[*actions], resources=[table.table_arn]))
-        indexes = [f"{table.table_arn}/index/{index.name}" for index in _shape_of(logical_name).indexes]
-        if QUERY in actions and indexes:
-            role.add_to_policy(iam.PolicyStatement(actions=[QUERY], resources=indexes))
-
-    def allow_partition(self, role: iam.Role, logical_name: str, actions: Sequence[str], *, partition: str) -> None:
-        """Allow the actions on the rows of one partition key alone."""
-        condition = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [partition]}}
-        arn = self._tables[logical_name].table_arn
-        role.add_to_policy(iam.PolicyStatement(actions=[*actions], resources=[arn], conditions=condition))
-
     def _table(self, shape: schema.Table) -> dynamodb.Table:
         warm = self._warm_throughput if shape.name in HOT else None
         table = dynamodb.Table(
@@ -98,10 +75,6 @@ class Tables(Construct):
         for index in shape.indexes:
             _add_index(table, index, warm)
         return table
-
-
-def _shape_of(logical_name: str) -> schema.Table:
-    return next(table for table in schema.TABLES if table.name == logical_name)
 
 
 def _warm(wanted: WarmThroughput) -> dynamodb.WarmThroughput:

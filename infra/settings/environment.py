@@ -15,7 +15,7 @@ from infra.settings.network import NetworkSettings
 from infra.settings.tables import WarmThroughput
 from infra.settings.tasks import TaskSettings
 from shared.config import DEFAULT_SHARD_COUNT, MOST_OF_OWNER
-from shared.schema import DEAD_LETTER_RETENTION_DAYS, DEFAULT_LANE, LANES, LONG_LANE
+from shared.schema import DEAD_LETTER_RETENTION_DAYS, DEFAULT_LANE, LANES, LONG_LANE, TABLES
 
 #: The numbers that CloudWatch Logs accepts.
 LOG_RETENTION_DAYS = (1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3653)
@@ -123,6 +123,10 @@ class Environment:
     owner_limits: OwnerLimits = OwnerLimits()
     custom_domain: CustomDomain | None = None
     warm_throughput: WarmThroughput | None = None
+    #: By logical name, all of them: the service stands on these instead of the data stack's. RUNBOOK.md, "Restoring".
+    restored_tables: Mapping[str, Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{3,255}$")]] = field(
+        default_factory=dict
+    )
     #: Who hears of alarms; AWS asks the address for consent first.
     alarm_email: Annotated[str, Field(pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$")] | None = None
     #: An alarm rings when the 99th percentile of drift stays above it.
@@ -137,6 +141,12 @@ class Environment:
     def _check(self) -> Self:
         if set(self.lanes) != set(LANES):
             raise ValueError(f"lanes of environment {self.name} must set each lane of {', '.join(LANES)}, and no other")
+        tables = [table.name for table in TABLES]
+        if self.restored_tables and set(self.restored_tables) != set(tables):
+            raise ValueError(
+                f"restored_tables of environment {self.name} must name each of {', '.join(tables)}, and no other: "
+                "tables of two instants do not go together"
+            )
         if self.scheduler.tasks < 1:
             raise ValueError("scheduler.tasks is 0: give at least 1, or nothing fires; the brake stops firing instead")
         if self.lanes[LONG_LANE].is_on_lambda:

@@ -100,6 +100,8 @@ REFUSED: list[tuple[object, str]] = [
     ({"owner_concurrency": {"two words": 1}}, "setting owner_concurrency"),
     ({"owner_concurrency": {str(number): 1 for number in range(21)}}, "names 21 owners, .* can be told of 20"),
     ({"drift_slo_ms": 0}, "setting drift_slo_ms"),
+    ({"restored_tables": {"jobs": "restored-jobs"}}, "must name each of jobs, job_schedules, job_runs, fleet, access"),
+    ({"restored_tables": {"jobs": "a b"}}, "setting restored_tables.jobs of environment dev"),
     ({"grants": [{"arn": "report"}]}, "setting grants.0 .* arn 'report' is no ARN: it looks like"),
     ({"grants": [{"arn": "arn:aws:glue:eu-west-1:123456789012:job/x"}]}, "no usual action: name them in actions"),
     (
