@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from functions.api.resolving import routes_of
 from shared.domain.access import Scope
 from shared.domain.run import RunStatus
 from tests.unit.api.prepared import RUN_ID, SECRET, Example, examples, of_owner, prepared
-from tests.unit.api.world import JOB, quoted
+from tests.unit.api.world import JOB, World, quoted
 
 SCOPED = [each for each in examples() if each.route.scope is not None]
 ADMIN = {each.operation.name for each in SCOPED if each.route.scope is Scope.ADMIN}
@@ -37,6 +38,14 @@ EXPECTED = {
         403,
     ),
 }  # fmt: skip
+
+
+def test_every_route_is_tried_by_a_stranger() -> None:
+    """Red: a route is new. Add what a stranger gets for the owner's request to EXPECTED, and an example of it."""
+    table = {(route.method, route.path) for route in routes_of(World().backend()) if route.scope is not None}
+    tried = {(each.route.method, each.route.path) for each in SCOPED}
+    assert tried == table
+    assert set(EXPECTED) == {each.operation.name for each in SCOPED}
 
 
 @pytest.mark.parametrize("example", SCOPED, ids=str)
