@@ -17,6 +17,7 @@ from typing import Any
 from shared.adapters.dynamodb.attributes import Row, read_text, text
 from shared.adapters.dynamodb.columns import (
     document_column,
+    known_members,
     read_columns,
     seconds_until,
     text_column,
@@ -110,8 +111,8 @@ def to_json(item: Grant | SigningKey) -> dict[str, Any]:
 
 
 def grant_from_json(owner_id: str, stored: dict[str, Any]) -> Grant:
-    return Grant(owner_id=owner_id, **stored)
+    return Grant(owner_id=owner_id, **known_members(Grant, stored))
 
 
 def signing_key_from_json(owner_id: str, stored: dict[str, Any]) -> SigningKey:
-    return SigningKey(owner_id=owner_id, **stored)
+    return SigningKey(owner_id=owner_id, **known_members(SigningKey, stored))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any
 
@@ -91,6 +91,11 @@ def write_columns(columns: Sequence[Column], value: object) -> Row:
 def read_columns(columns: Sequence[Column], row: Row) -> dict[str, Any]:
     """The fields that the row holds, for the constructor of the value."""
     return {column.field: column.read(row[column.name]) for column in columns if column.name in row}
+
+
+def known_members(kind: type, stored: dict[str, Any]) -> dict[str, Any]:
+    """Without those that a later version added."""
+    return {member.name: stored[member.name] for member in fields(kind) if member.name in stored}
 
 
 def seconds_until(expires_at: int) -> Value:

@@ -8,6 +8,7 @@ from typing import Any
 from shared.adapters.dynamodb.attributes import Row, read_text, text
 from shared.adapters.dynamodb.columns import (
     document_column,
+    known_members,
     read_columns,
     seconds_until,
     text_column,
@@ -32,12 +33,13 @@ def misfire_to_json(misfire: Misfire) -> list[Any]:
 
 
 def misfire_from_json(stored: list[Any]) -> Misfire:
-    policy, grace_ms, limit = stored
+    policy, grace_ms, limit, *_ = stored
     return Misfire(policy=policy, grace_ms=grace_ms, limit=limit)
 
 
 def retry_from_json(stored: dict[str, Any]) -> RetryPolicy:
-    return RetryPolicy(**(stored | {name: tuple(stored.get(name, ())) for name in ("retry_on", "never_on")}))
+    words = {name: tuple(stored.get(name, ())) for name in ("retry_on", "never_on")}
+    return RetryPolicy(**(known_members(RetryPolicy, stored) | words))
 
 
 def cancellation_to_json(cancellation: Cancellation) -> list[Any]:
@@ -45,7 +47,7 @@ def cancellation_to_json(cancellation: Cancellation) -> list[Any]:
 
 
 def _cancellation_from_json(stored: list[Any]) -> Cancellation:
-    outcome, run_ids = stored
+    outcome, run_ids, *_ = stored
     return Cancellation(CancelOutcome(outcome), tuple(run_ids))
 
 

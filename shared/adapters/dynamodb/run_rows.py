@@ -34,7 +34,8 @@ def _error_to_json(error: RunError) -> list[str]:
 
 
 def _error_from_json(stored: list[str]) -> RunError:
-    return RunError(*stored)
+    type_, message, *_ = stored
+    return RunError(type_, message)
 
 
 STATUS = text_column("status", RunStatus)
@@ -82,7 +83,7 @@ COLUMNS = (
     CANCEL_REQUESTED_AT,
     text_column("payload_json"),
     text_column("trace"),
-    document_column("gap", lambda gap: [gap.first, gap.last, gap.count], lambda stored: Gap(*stored)),
+    document_column("gap", lambda gap: [gap.first, gap.last, gap.count], lambda stored: Gap(*stored[:3])),
     *ENDED,
 )
 
@@ -153,5 +154,5 @@ def _attempt_to_json(attempt: Attempt) -> list[Any]:
 
 
 def _attempt_from_json(stored: list[Any]) -> Attempt:
-    attempt, started_at, ended_at, worker_id, error = stored
+    attempt, started_at, ended_at, worker_id, error, *_ = stored
     return Attempt(attempt, started_at, ended_at, worker_id, None if error is None else _error_from_json(error))
