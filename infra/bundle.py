@@ -21,6 +21,8 @@ ROOT = Path(__file__).resolve().parents[1]
 #: Bump it when the recipe below changes, so that bundles made by the old one are not taken for new.
 RECIPE = "1"
 UV_VARIABLE = "CARILLON_UV"
+#: What a deployable has besides its own group where an environment traces.
+TRACING_GROUP = "tracing"
 
 AWS_PYTHON = "3.13"
 _FOR_AWS = ("--python-platform", "aarch64-manylinux2014", "--python-version", AWS_PYTHON, "--only-binary", ":all:")
@@ -46,6 +48,8 @@ class Bundle:
     sources: tuple[str, ...]
     without: tuple[str, ...] = ()
     aws_services: tuple[str, ...] | None = None
+    #: Further groups of packages.
+    also: tuple[str, ...] = ()
 
     def files(self) -> Iterator[Path]:
         """Every source file, relative to the checkout, in a fixed order."""
@@ -66,7 +70,7 @@ API = Bundle(
     "api",
     sources=("shared", "functions/__init__.py", "functions/api"),
     without=("shared/adapters/memory", "shared/adapters/sqs"),
-    aws_services=("dynamodb",),
+    aws_services=("dynamodb", "events"),
 )
 WORKER = Bundle(
     "worker",
@@ -78,14 +82,15 @@ DEAD_LETTERS = Bundle(
     "scheduler",
     sources=("shared", "functions/__init__.py", "functions/dead_letters"),
     without=("shared/adapters/memory",),
-    aws_services=("dynamodb", "sqs"),
+    aws_services=("dynamodb", "events", "sqs"),
 )
 
 
 def requirements_of(bundle: Bundle) -> str:
     """The locked packages of its group, with hashes. Needs uv, and no network. Raises BundlingFailed."""
     return run_uv(
-        "export", "--frozen", "--no-emit-project", "--no-header", "--no-annotate", "--only-group", bundle.group
+        *("export", "--frozen", "--no-emit-project", "--no-header", "--no-annotate"),
+        *(word for group in (bundle.group, *bundle.also) for word in ("--only-group", group)),
     )
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from infra import bundle
 from infra.bundle import Bundle, BundlingFailed
+from tests.infra.synthesis import Synthesis, actions_of
 
 OURS = {"shared", "functions"}
 
@@ -57,12 +58,28 @@ def top_levels(package: str) -> set[str]:
     return {path.parts[0] for path in files}
 
 
+@pytest.mark.parametrize(
+    ("handler", "made_of"),
+    [("functions.api.app.handler", bundle.API), ("functions.dead_letters.handler.handler", bundle.DEAD_LETTERS)],
+    ids=["api", "dead letters"],
+)
+def test_botocore_describes_every_service_that_the_role_may_call(
+    prod: Synthesis, handler: str, made_of: Bundle
+) -> None:
+    statements = prod.statements_of(prod.function(handler)["Role"])
+    called = {action.partition(":")[0] for statement in statements for action in actions_of(statement)}
+
+    # Lambda itself writes the log.
+    assert called - {"logs", "xray"} == set(made_of.aws_services)
+
+
 def test_it_leaves_out_what_the_api_does_not_import(api: Path) -> None:
     assert (api / "functions" / "api").is_dir()
     assert sorted(path.name for path in (api / "functions").iterdir() if path.is_dir()) == ["__pycache__", "api"]
     assert not (api / "shared" / "adapters" / "memory").exists()
     assert not (api / "shared" / "adapters" / "sqs").exists()
-    assert [path.name for path in (api / "botocore" / "data").iterdir() if path.is_dir()] == ["dynamodb"]
+    described = {path.name for path in (api / "botocore" / "data").iterdir() if path.is_dir()}
+    assert described == {"dynamodb", "events"}
 
 
 def test_the_api_can_be_imported_with_nothing_else_on_the_path(api: Path) -> None:
