@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from infra.environments import DEV, LOCAL, PROD, environment_named
 from infra.settings import Grant, SettingsRefused, override
+from tests.readme import README
 
 
 def test_no_settings_leave_an_environment_as_it_is() -> None:
@@ -24,6 +26,12 @@ def test_settings_are_an_object_or_its_text() -> None:
 
     assert changed == environment_named("dev", json.dumps(given))
     assert (changed.shard_count, changed.scheduler.tasks) == (32, 4)
+
+
+def test_the_settings_of_the_readme_are_settings() -> None:
+    [text] = re.findall(r"-c settings='([^']+)'", README)
+
+    assert override(DEV, text).lanes["default"].concurrency == json.loads(text)["lanes"]["default"]["concurrency"]
 
 
 def test_an_object_changes_what_it_names_and_leaves_the_rest() -> None:
