@@ -20,7 +20,7 @@ from localstack.environment import ACCOUNT, REGION, TRUSTED, require_loopback
 from localstack.running import Stack
 from localstack.verify import deployed_resources
 from localstack.workspace import read_json
-from shared.schema import LANES, TABLES
+from shared.schema import FLEET, LANES, TABLES
 
 DENIED = frozenset(("AccessDenied", "AccessDeniedException"))
 #: The emulator cannot tell these apart, nor their tables.
@@ -53,13 +53,19 @@ WORKER = Deployable(
 WORKER_ON_ECS = Deployable(WORKER.tables, WORKER.queues, (*WORKER.others, *permissions.OWN_TASK))
 #: By what runs under the role: a handler of Lambda, a container of ECS, or, for ECS itself, what it starts.
 MAY: Mapping[str, Deployable] = {
-    "functions.api.app.handler": Deployable(permissions.API_TABLES),
+    "functions.api.app.handler": Deployable(
+        {**permissions.API_TABLES, FLEET.name: (*permissions.API_TABLES[FLEET.name], *permissions.BRAKE)},
+        others=permissions.TELLER,
+    ),
     "functions.worker.lambda_host.handler": WORKER,
     "functions.dead_letters.handler.handler": Deployable(
         permissions.DEAD_LETTERS_TABLES,
         {UNDELIVERED_OUTPUT: permissions.CONSUMER, **dict.fromkeys(DEAD_LETTER_OUTPUTS, permissions.SENDER)},
+        permissions.TELLER,
     ),
-    "scheduler": Deployable(permissions.SCHEDULER_TABLES, dict.fromkeys(LANE_OUTPUTS, permissions.SENDER)),
+    "scheduler": Deployable(
+        permissions.SCHEDULER_TABLES, dict.fromkeys(LANE_OUTPUTS, permissions.SENDER), permissions.TELLER
+    ),
     "worker": WORKER_ON_ECS,
     "the start of scheduler": Deployable(),
     "the start of worker": Deployable(),
