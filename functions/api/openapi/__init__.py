@@ -1,10 +1,9 @@
 """The OpenAPI 3.1 document of the API, made from its routes and request models: `python -m functions.api.openapi`.
 
     shapes       the words that schemas are written in
-    asked        the parts of requests that the domain reads: schedules and targets
-    schemas      what answers look like
-    operations   what each route is for, what it may answer, and a request that works
-    document     both put together with the routes
+    operation    what is said of a route
+    resources    by resource: what each route is for, a request that works, and what its answers look like
+    document     all of it put together with the routes
     parameters   what stands in paths, queries and headers
     links        which answers lead to which other operations
 

@@ -7,9 +7,9 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from functions.api.openapi.links import links_of
-from functions.api.openapi.operations import OPERATIONS, Operation
+from functions.api.openapi.operation import Operation
 from functions.api.openapi.parameters import parameters_of
-from functions.api.openapi.schemas import COMPONENTS
+from functions.api.openapi.resources import COMPONENTS, OPERATIONS
 from functions.api.openapi.shapes import JOB_ID_SCHEMA, Schema, nullable, ref
 from functions.api.requests import CreateJob
 from functions.api.routing import PATCH_BODY, Route
@@ -33,7 +33,7 @@ _LOCATED: Final = frozenset({"createJob", "putJob", "runJob"})
 
 
 def document(routes: Iterable[Route]) -> dict[str, Any]:
-    """Raises KeyError for a route that nothing is said of in `operations`."""
+    """Raises KeyError for a route that nothing is said of in `resources`."""
     routes = list(routes)
     schemas = deepcopy(COMPONENTS)
     for route in routes:

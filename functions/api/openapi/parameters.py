@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from functions.api.openapi.operations import Operation
+from functions.api.openapi.operation import Operation
 from functions.api.openapi.shapes import (
     FLAG,
     INSTANT,

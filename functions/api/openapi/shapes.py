@@ -55,3 +55,6 @@ JOB_ID_SCHEMA: Final[Schema] = {"type": "string", "pattern": full(JOB_ID.pattern
 RUN_ID_SCHEMA: Final[Schema] = {"type": "string", "pattern": full(RUN_ID.pattern), "examples": ["20261127T013000000Z"]}
 OWNER_ID_SCHEMA: Final[Schema] = {"type": "string", "pattern": full(OWNER_ID.pattern), "examples": ["acme"]}
 KEY_ID_SCHEMA: Final[Schema] = {"type": "string", "pattern": "^[0-9a-f]{12}$", "examples": ["a1b2c3d4e5f6"]}
+RUN_IDS: Final[Schema] = {"type": "array", "items": RUN_ID_SCHEMA}
+RUN_STATUS: Final = one_of("waiting", "running", "succeeded", "failed", "timed_out", "cancelled", "skipped")
+CANCEL_OUTCOME: Final = one_of("cancelled_before_fire", "running", "already_ended")

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
-from functions.api.openapi.operations import OPERATIONS, Operation
+from functions.api.openapi.operation import Operation
+from functions.api.openapi.resources import OPERATIONS
 from functions.api.resolving import routes_of
 from functions.api.routing import Route
 from shared.domain.access import ApiKey, Scope

@@ -7,7 +7,7 @@ import jsonschema_rs
 import pytest
 
 from functions.api.documentation import PATH
-from functions.api.openapi.operations import OPERATIONS
+from functions.api.openapi.resources import OPERATIONS
 from functions.api.openapi.written import text
 from tests.unit.api.prepared import Example, examples, prepared
 

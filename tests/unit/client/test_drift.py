@@ -9,7 +9,7 @@ import pytest
 
 from carillon.client import Client, access_documents, errors, fleet_documents, job_documents, run_documents
 from carillon.client.errors import KINDS, STATUSES, Problem, problem_of
-from functions.api.openapi.schemas import COMPONENTS
+from functions.api.openapi.resources import COMPONENTS
 from functions.api.resolving import routes_of
 from functions.api.responses import KINDS as API_KINDS
 from functions.api.responses import PROBLEMS_URL

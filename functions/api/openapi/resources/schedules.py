@@ -1,10 +1,12 @@
-"""Schemas of what the domain reads itself: schedules and targets."""
+"""Schedules and targets, which the domain reads itself."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from functions.api.openapi.operation import Operation, Operations
 from functions.api.openapi.shapes import DURATION, FLAG, INSTANT, TEXT, Schema, nullable, one_of, record
+from functions.api.requests import EXAMPLE_SCHEDULE
 from shared.domain.limits import MAX_CRON_LENGTH, MAX_EXCLUDED_DATES, MAX_RUNS, MAX_URL_LENGTH
 
 _OPTIONS: Final[dict[str, Schema]] = {
@@ -30,7 +32,7 @@ def _kind(name: str, own: dict[str, Schema], about: str) -> Schema:
     }
 
 
-SCHEDULE: Final[Schema] = {
+_SCHEDULE: Final[Schema] = {
     "description": "Exactly one of `at`, `in`, `cron` and `every`; the other members are options.",
     "oneOf": [
         _kind("at", {"at": TEXT, "timezone": TEXT}, "Once: an instant, or a local time with its timezone."),
@@ -49,7 +51,7 @@ SCHEDULE: Final[Schema] = {
     ],
 }
 
-TARGET: Final[Schema] = {
+_TARGET: Final[Schema] = {
     "description": "What a run calls.",
     "oneOf": [
         {
@@ -88,4 +90,35 @@ TARGET: Final[Schema] = {
             "additionalProperties": False,
         },
     ],
+}
+
+OPERATIONS: Final[Operations] = {
+    ("POST", "/v1/schedules/preview"): Operation(
+        "previewSchedule",
+        "schedules",
+        "Show what a schedule would do",
+        "PreviewedSlots",
+        example={"schedule": EXAMPLE_SCHEDULE, "count": 5},
+    ),
+}
+
+SCHEMAS: Final[dict[str, Schema]] = {
+    "Schedule": _SCHEDULE,
+    "Target": _TARGET,
+    "PreviewedSlots": record(
+        {
+            "items": {
+                "type": "array",
+                "items": record(
+                    {
+                        "slot": INSTANT,
+                        "local": TEXT,
+                        "fires": FLAG,
+                        "latest_fire_at": INSTANT,
+                        "marks": {"type": "array", "items": TEXT},
+                    }
+                ),
+            }
+        }
+    ),
 }
