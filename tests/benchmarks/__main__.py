@@ -16,7 +16,7 @@ from importlib.util import find_spec
 
 from tests.benchmarks import report
 from tests.benchmarks.budgets import BUDGETS
-from tests.benchmarks.results import FOLDER, ROOT, SKIPPED, Result, Table, read_all, say
+from tests.benchmarks.outcome import FOLDER, ROOT, SKIPPED, Result, Table, read_all, say
 
 #: In the order in which they run; the whole takes ten minutes on two cores.
 BENCHES = (

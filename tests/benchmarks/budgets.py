@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from tests.benchmarks.results import Result, shown
+from tests.benchmarks.outcome import Result, shown
 
 Verdict: TypeAlias = Literal["ok", "short", "not measured"]
 

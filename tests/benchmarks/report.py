@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.benchmarks.budgets import BUDGETS
-from tests.benchmarks.results import ROOT, Result, Table, read_all, shown
+from tests.benchmarks.outcome import ROOT, Result, Table, read_all, shown
 
 README = ROOT / "README.md"
 BEGIN, END = "<!-- benchmarks: written by tests/benchmarks/report.py -->", "<!-- benchmarks: end -->"
@@ -28,8 +28,8 @@ def section(results: Mapping[str, Result]) -> str:
 
 def _where(results: Sequence[Result]) -> list[str]:
     intro = (
-        "`make bench` measures this and says where a budget of the design is not met; no test asserts a time. Medians of "
-        "at least three runs; in brackets the load average before and after."
+        "`make bench` measures this and says where a budget of the design is not met; no test asserts a time. "
+        "Medians of at least three runs; in brackets the load average before and after."
     )
     together: dict[str, list[str]] = {}
     for result in results:

@@ -1,42 +1,43 @@
-"""The timing wheel beside a heap and a calendar: operations a second, bytes a timer, worst step.
+"""The timing wheel beside a heap, a calendar and asyncio's timers: operations a second, bytes a timer, worst step.
 
-    python -P -m tests.benchmarks.wheel [--sizes 100000 1000000] [--runs 3]
+    python -P -m tests.benchmarks.wheel [--sizes 100000 1000000] [--runs 3] [--only wheel]
 
 The work: timers due at random over one hour, a fifth cancelled, a fifth rescheduled, then the hour is walked in steps
 of 10 ms; every live timer must come out exactly once and never early. `expire` is timers a second over the whole walk,
-empty steps included. The burst: all timers in one tick, met in steps of 10 ms. A step is one call of at most 1,000
-timers. Speed and worst step are CPU time, so that neighbours on the machine count less; the worst by the wall is beside
-it. Bytes are all in: the key (32 characters), its instant and the store. Prints a table, then JSON.
+empty steps included. `step` is the worst step of such a walk, `burst` that of 100,000 timers in one tick, `cascade`
+that of all timers being 3 to 4 hours away, where the wheel has one wide bucket to open. A step is one call of at most
+1,000 timers, where the store has such a limit. All in CPU time, so that neighbours on the machine count less. Bytes are
+all in (the key of 32 characters, its instant and the store), as the process grows, with what the allocator does not
+give back; the budget is held against what is allocated.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
-import heapq
-import json
-import os
-import platform
 import random
-import statistics
+import subprocess
 import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Protocol
 
 from functions.scheduler.wheel import TimingWheel
+from tests.benchmarks.outcome import ROOT, Bench, Cell, Table, medians, per_second
+from tests.benchmarks.timer_stores import AsyncioTimers, Calendar, Heap
 
 TICK_MS = 10
 HOUR_MS = 3_600_000
 START_MS = 1_800_000_000_000
 LIMIT = 1_000
-BUDGET = {"insert": 500_000, "cancel": 500_000, "expire": 500_000, "bytes": 200, "step_ms": 5, "burst_ms": 5}
+BURST = 100_000
+#: What the budget speaks of; and of so many the bytes are weighed too.
+LARGE, MOST = 1_000_000, 5_000_000
 
-COLUMNS = (
-    *("insert", "cancel", "reschedule", "expire", "bytes"),
-    *("step_ms", "step_wall_ms", "burst_ms", "burst_wall_ms"),
-)
+COLUMNS = ("insert", "cancel", "reschedule", "expire", "bytes", "step_ms", "burst_ms", "cascade_ms")
 
 Timers = dict[str, int]
 
@@ -47,87 +48,28 @@ class TimerStore(Protocol):
     def expire(self, now_ms: int, *, limit: int) -> list[tuple[str, int]]: ...
 
 
-class Heap:
-    """`heapq` with lazy deletion: a cancelled timer stays in the heap until its time comes."""
+#: A store for a walk that begins at that instant.
+Make = Callable[[int], TimerStore]
 
-    def __init__(self) -> None:
-        self._due: dict[str, int] = {}
-        self._heap: list[tuple[int, str]] = []
-
-    def schedule(self, key: str, due_ms: int) -> None:
-        self._due[key] = due_ms
-        heapq.heappush(self._heap, (due_ms, key))
-
-    def cancel(self, key: str) -> bool:
-        return self._due.pop(key, None) is not None
-
-    def expire(self, now_ms: int, *, limit: int) -> list[tuple[str, int]]:
-        expired: list[tuple[str, int]] = []
-        while self._heap and self._heap[0][0] <= now_ms and len(expired) < limit:
-            due_ms, key = heapq.heappop(self._heap)
-            if self._due.get(key) == due_ms:
-                del self._due[key]
-                expired.append((key, due_ms))
-        return expired
-
-
-class Calendar:
-    """A dict for each tick, all ticks in one dict. Walks every tick; is never early because it is a tick late."""
-
-    def __init__(self) -> None:
-        self._due: dict[str, int] = {}
-        self._ticks: dict[int, dict[str, int]] = {}
-        self._next = START_MS // TICK_MS
-
-    def schedule(self, key: str, due_ms: int) -> None:
-        old_ms = self._due.get(key)
-        if old_ms is not None:
-            self._remove(key, old_ms)
-        self._due[key] = due_ms
-        self._ticks.setdefault(due_ms // TICK_MS, {})[key] = due_ms
-
-    def cancel(self, key: str) -> bool:
-        due_ms = self._due.pop(key, None)
-        if due_ms is not None:
-            self._remove(key, due_ms)
-        return due_ms is not None
-
-    def expire(self, now_ms: int, *, limit: int) -> list[tuple[str, int]]:
-        expired: list[tuple[str, int]] = []
-        while self._next < now_ms // TICK_MS:
-            bucket = self._ticks.get(self._next)
-            while bucket and len(expired) < limit:
-                expired.append(bucket.popitem())
-            if bucket:
-                break
-            self._ticks.pop(self._next, None)
-            self._next += 1
-        for key, _ in expired:
-            del self._due[key]
-        return expired
-
-    def _remove(self, key: str, due_ms: int) -> None:
-        bucket = self._ticks[due_ms // TICK_MS]
-        del bucket[key]
-        if not bucket:
-            del self._ticks[due_ms // TICK_MS]
-
-
-STORES: dict[str, Callable[[], TimerStore]] = {
-    "wheel": lambda: TimingWheel(tick_ms=TICK_MS, start_ms=START_MS),
-    "heapq, lazy deletion": Heap,
-    "calendar dict": Calendar,
+STORES: dict[str, Make] = {
+    "wheel": lambda start_ms: TimingWheel(tick_ms=TICK_MS, start_ms=start_ms),
+    "heapq, lazy deletion": lambda _: Heap(),
+    "calendar dict": lambda start_ms: Calendar(tick_ms=TICK_MS, start_ms=start_ms),
+    "asyncio call_later": lambda start_ms: AsyncioTimers(start_ms=start_ms),
 }
 
 
-def timers(count: int, dice: random.Random) -> Timers:
+@lru_cache(maxsize=1)
+def timers(count: int, seed: int) -> Timers:
+    """Made once for all stores."""
+    dice = random.Random(seed)
     return {f"{dice.getrandbits(128):032x}": START_MS + dice.randrange(HOUR_MS) for _ in range(count)}
 
 
-def per_second(count: int, work: Callable[[], None]) -> float:
+def rate(count: int, work: Callable[[], None]) -> float:
     began = time.process_time()
     work()
-    return count / (time.process_time() - began)
+    return per_second(count, time.process_time() - began)
 
 
 def steps(store: TimerStore, begin_ms: int, end_ms: int) -> Iterator[tuple[int, Callable[[], list[tuple[str, int]]]]]:
@@ -153,18 +95,15 @@ def strike(live: Timers, expired: list[tuple[str, int]], now_ms: int) -> None:
             raise SystemExit(f"{key} due at {due_ms} came out at {now_ms}")
 
 
-def worst_step(store: TimerStore, live: Timers, begin_ms: int, end_ms: int) -> tuple[float, float]:
-    """Milliseconds of the worst step by CPU and by the wall."""
-    worst_cpu = worst_wall = 0.0
+def worst_step(store: TimerStore, live: Timers, begin_ms: int, end_ms: int) -> float:
+    """Milliseconds of CPU of the worst step."""
+    worst = 0.0
     for now_ms, step in steps(store, begin_ms, end_ms):
-        wall, cpu = time.perf_counter(), time.thread_time()
+        began = time.thread_time()
         expired = step()
-        cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
-        worst_cpu, worst_wall = max(worst_cpu, cpu), max(worst_wall, wall)
+        worst = max(worst, time.thread_time() - began)
         strike(live, expired, now_ms)
-    if live:
-        raise SystemExit(f"{len(live)} timers never came out")
-    return worst_cpu * 1e3, worst_wall * 1e3
+    return worst * 1e3
 
 
 def schedule_all(store: TimerStore, batch: Timers) -> None:
@@ -172,22 +111,21 @@ def schedule_all(store: TimerStore, batch: Timers) -> None:
         store.schedule(key, due_ms)
 
 
-def hour(make: Callable[[], TimerStore], count: int, seed: int) -> tuple[TimerStore, Timers, dict[str, float]]:
+def hour(make: Make, count: int, seed: int) -> tuple[TimerStore, Timers, dict[str, float]]:
     """A store filled, thinned and stirred; the timers that live in it; operations a second."""
-    dice = random.Random(seed)
-    live = timers(count, dice)
+    live, dice = dict(timers(count, seed)), random.Random(seed)
     cancelled = dice.sample(list(live), count // 5)
     moved = {key: START_MS + dice.randrange(HOUR_MS) for key in dice.sample(list(live), count // 5)}
-    store = make()
+    store = make(START_MS)
 
     def cancel_all() -> None:
         for key in cancelled:
             store.cancel(key)
 
     speed = {
-        "insert": per_second(count, lambda: schedule_all(store, live)),
-        "reschedule": per_second(len(moved), lambda: schedule_all(store, moved)),
-        "cancel": per_second(len(cancelled), cancel_all),
+        "insert": rate(count, lambda: schedule_all(store, live)),
+        "reschedule": rate(len(moved), lambda: schedule_all(store, moved)),
+        "cancel": rate(len(cancelled), cancel_all),
     }
     live |= moved
     for key in cancelled:
@@ -205,43 +143,88 @@ def expire_speed(store: TimerStore, live: Timers) -> float:
                 came += expired
             came += expired
 
-    speed = per_second(len(live), walk)
+    speed = rate(len(live), walk)
     if came != len(live):
         raise SystemExit(f"{came} timers came out of {len(live)}")
     return speed
 
 
-def run(make: Callable[[], TimerStore], count: int, seed: int) -> dict[str, float]:
+def walk_step(make: Make, count: int, seed: int) -> float:
+    store, live, _ = hour(make, count, seed)
+    worst = worst_step(store, live, START_MS, START_MS + HOUR_MS + 1_000)
+    if live:
+        raise SystemExit(f"{len(live)} timers never came out")
+    return worst
+
+
+def burst_step(make: Make) -> float:
+    burst_ms = START_MS + HOUR_MS // 2
+    crowd = {f"{number:032x}": burst_ms + number % TICK_MS for number in range(BURST)}
+    store = make(burst_ms - 60_000)
+    schedule_all(store, crowd)
+    worst = worst_step(store, crowd, burst_ms - 60_000, burst_ms + 60_000)
+    if crowd:
+        raise SystemExit(f"{len(crowd)} timers never came out")
+    return worst
+
+
+def cascade_step(make: Make, count: int, seed: int) -> float:
+    """Around the instant at which a bucket of 2**20 ticks begins, with every timer in it."""
+    edge_ms = (START_MS // (TICK_MS << 20) + 2) * (TICK_MS << 20)
+    far = {key: edge_ms + due_ms - START_MS for key, due_ms in timers(count, seed).items()}
+    store = make(edge_ms - 10_000)
+    schedule_all(store, far)
+    return worst_step(store, far, edge_ms - 10_000, edge_ms + 20_000)
+
+
+def run(make: Make, count: int, seed: int) -> dict[str, float]:
     store, live, result = hour(make, count, seed)
     result["expire"] = expire_speed(store, live)
-    store, live, _ = hour(make, count, seed)
-    result["step_ms"], result["step_wall_ms"] = worst_step(store, live, START_MS, START_MS + HOUR_MS + 1_000)
-    burst_ms = START_MS + HOUR_MS // 2
-    crowd = {key: burst_ms + due_ms % TICK_MS for key, due_ms in timers(count, random.Random(seed)).items()}
-    store = make()
-    schedule_all(store, crowd)
-    result["burst_ms"], result["burst_wall_ms"] = worst_step(store, crowd, START_MS, burst_ms + 60_000)
+    result["step_ms"] = walk_step(make, count, seed)
+    result["burst_ms"] = burst_step(make)
+    result["cascade_ms"] = cascade_step(make, count, seed)
     return result
 
 
-def bytes_per_timer(make: Callable[[], TimerStore], count: int) -> float:
-    dice = random.Random(0)
-    tracemalloc.start()
-    store = make()
+def weigh(name: str, count: int, how: str) -> float:
+    """Bytes of a timer, in a process of its own: by what it `grows`, or by what Python `allocates` in it."""
+    command = [sys.executable, "-P", "-m", "tests.benchmarks.wheel", "--weigh", name, how, "--sizes", str(count)]
+    return float(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
+
+
+def weighed(make: Make, count: int, how: str) -> float:
+    dice, before = random.Random(0), resident_bytes()
+    if how == "allocates":
+        tracemalloc.start()
+    store = make(START_MS)
     for _ in range(count):
         store.schedule(f"{dice.getrandbits(128):032x}", START_MS + dice.randrange(HOUR_MS))
-    used, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return used / count
+    size = tracemalloc.get_traced_memory()[0] if how == "allocates" else resident_bytes() - before
+    return size / count
 
 
-def measure(make: Callable[[], TimerStore], count: int, runs: int) -> dict[str, float]:
-    results = []
+def resident_bytes() -> int:
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) << 10
+
+
+def measure(names: list[str], count: int, runs: int) -> dict[str, dict[str, float]]:
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in names}
     for seed in range(runs):
-        gc.collect()
-        results.append(run(make, count, seed))
-    medians = {name: statistics.median(result[name] for result in results) for name in results[0]}
-    return {**medians, "bytes": bytes_per_timer(make, count)}
+        for name in names:
+            gc.collect()
+            found[name].append(run(STORES[name], count, seed))
+    return {name: {**medians(found[name]), "bytes": weigh(name, count, "grows")} for name in names}
+
+
+def table(count: int, found: dict[str, dict[str, float]]) -> Table:
+    heads = [column.replace("_ms", ", ms") if "_ms" in column else column for column in COLUMNS]
+    rows: list[list[Cell]] = [[name, *[figures[column] for column in COLUMNS]] for name, figures in found.items()]
+    note = (
+        "Operations a second; bytes of a timer with its key; the worst step "
+        "over an hour, with 100,000 in one tick, and when all timers come near at once. CPU time."
+    )
+    return Table(f"Timers: {count:,}, over one hour, in steps of {TICK_MS} ms", ("store", *heads), rows, note)
 
 
 def main() -> None:
@@ -249,27 +232,41 @@ def main() -> None:
     options.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000])
     options.add_argument("--runs", type=int, default=3)
     options.add_argument("--only", choices=list(STORES), nargs="+", default=list(STORES))
-    chosen = options.parse_args()
-    load = os.getloadavg()
-    write(f"{'timers':>9} {'store':22}" + "".join(f"{name:>14}" for name in COLUMNS))
-    report = []
-    for count in chosen.sizes:
-        for name in chosen.only:
-            row = measure(STORES[name], count, chosen.runs)
-            report.append({"timers": count, "store": name, **{column: round(row[column], 2) for column in COLUMNS}})
-            write(f"{count:>9,} {name:22}" + "".join(f"{row[column]:>14,.1f}" for column in COLUMNS))
-    facts = {
-        "python": platform.python_version(),
-        "runs": chosen.runs,
-        "load_before": load,
-        "load_after": os.getloadavg(),
-    }
-    write(json.dumps({**facts, "budget_at_1000000": BUDGET, "results": report}, indent=2))
+    options.add_argument("--weigh", nargs=2, help="a store, and grows or allocates: its bytes a timer, nothing else")
+    chosen: Any = options.parse_args()
+    if chosen.weigh:
+        name, how = chosen.weigh
+        sys.stdout.write(f"{weighed(STORES[name], chosen.sizes[0], how)}\n")
+        return
+    bench = Bench("wheel")
+    found = {count: measure(chosen.only, count, chosen.runs) for count in chosen.sizes}
+    wheel = {count: figures["wheel"] for count, figures in found.items() if "wheel" in figures}
+    weights = [(f"{count:,}", figures["bytes"]) for count, figures in wheel.items()]
+    weights.append((f"{MOST:,}", weigh("wheel", MOST, "grows")))
+    figures = wheel.get(LARGE, {})
+    bench.report(
+        runs=chosen.runs,
+        figures={
+            **{NAMES[column]: figures[column] for column in NAMES if column in figures},
+            "bytes_per_timer": weigh("wheel", LARGE, "allocates"),
+        },
+        tables=[
+            *(table(count, each) for count, each in found.items()),
+            Table("Bytes a process grows by for each timer in the wheel", ("timers", "bytes"), weights),
+        ],
+    )
 
 
-def write(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+#: Of the columns that have a budget.
+NAMES = {
+    "insert": "insert_per_s",
+    "cancel": "cancel_per_s",
+    "reschedule": "reschedule_per_s",
+    "expire": "expire_per_s",
+    "step_ms": "step_ms",
+    "burst_ms": "burst_step_ms",
+    "cascade_ms": "cascade_step_ms",
+}
 
 
 if __name__ == "__main__":

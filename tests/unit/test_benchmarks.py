@@ -9,7 +9,7 @@ import pytest
 from tests.benchmarks import report
 from tests.benchmarks.__main__ import BENCHES, ON_DEMAND
 from tests.benchmarks.budgets import BUDGETS, Budget, Limit
-from tests.benchmarks.results import Result, Table, read_all
+from tests.benchmarks.outcome import Result, Table, read_all
 
 BUDGET = Budget(
     "wheel", ">= 5/s; <= 2 ms", (Limit("insert", "wheel.insert", at_least=5), Limit("", "wheel.step", at_most=2))

@@ -11,7 +11,7 @@ A timer is a key and the instant it is due. It lies in exactly one *bucket*, and
     depth   width (ticks of 10 ms)
       0     1 ms        filled only from a crowded tick that is partly due
       1     one tick    10 ms
-      2     2**7 ticks  1.28 s
+      2     2**9 ticks  5.12 s
       3     2**20 ticks 2.9 h
       4     2**30 ticks 124 days, and as many buckets as it takes
 

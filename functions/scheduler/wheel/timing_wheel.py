@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from functions.scheduler.wheel.level import NEVER, Level
+from functions.scheduler.wheel.level import FULL, NEVER, Level
 
 #: Timers that one `expire` moves to a finer level: about 1 ms of work. More than it hands out by default, so that
 #: moving does not fall behind; too few to be felt as a stall.
 MOVES: Final = 2_000
 
-#: Widths of the coarse buckets, in bits of ticks: 1.28 s, 2.9 h and 124 days at 10 ms a tick. The first is narrow, so
-#: that its timers are still in the processor's cache when, a second after it was opened, they are handed out.
-COARSE_BITS: Final = (7, 20, 30)
+#: Widths of the coarse buckets, in bits of ticks: 5.12 s, 2.9 h and 124 days at 10 ms a tick. The first is wide enough
+#: that the heads of all its dicts stay in the processor's cache (each is a miss for a cancel), and narrow enough that
+#: its timers are still there when, seconds after it was opened, they are handed out.
+COARSE_BITS: Final = (9, 20, 30)
 
 # Depth of a level: single milliseconds, ticks, and from here on the coarse ones. The last takes all that is further.
 _INSTANTS: Final = 0
@@ -23,7 +24,17 @@ _COARSE: Final = 2
 class TimingWheel:
     """Timers by key; time is an argument, integer milliseconds, and may go in either direction."""
 
-    __slots__ = ("_coarse_ms", "_cursor", "_depths", "_due", "_levels", "_lookahead_ms", "_tick_ms", "_widths_ms")
+    __slots__ = (
+        "_coarse_ms",
+        "_cursor",
+        "_depths",
+        "_due",
+        "_levels",
+        "_lookahead_ms",
+        "_nearest",
+        "_tick_ms",
+        "_widths_ms",
+    )
 
     def __init__(self, *, tick_ms: int = 10, start_ms: int, coarse_bits: tuple[int, ...] = COARSE_BITS) -> None:
         """`start_ms` is about when `expire` will first be called.
@@ -33,11 +44,14 @@ class TimingWheel:
         if tick_ms < 1:
             raise ValueError(f"tick_ms must be at least 1, not {tick_ms}")
         if not coarse_bits or any(wider <= bits for bits, wider in zip((0, *coarse_bits), coarse_bits, strict=False)):
-            raise ValueError(f"coarse_bits must rise from at least 1, as in (7, 20, 30), not {coarse_bits}")
+            raise ValueError(f"coarse_bits must rise from at least 1, as in (9, 20, 30), not {coarse_bits}")
         self._tick_ms: Final = tick_ms
         self._widths_ms: Final = (1, tick_ms, *(tick_ms << bits for bits in coarse_bits))
-        # The depth of a timer by the length of the number in which its tick and the cursor differ; the top if longer.
-        self._depths: Final = tuple(_TICKS + sum(bits < n for bits in coarse_bits) for n in range(coarse_bits[-1] + 1))
+        # The depth of a timer by the length of the number in which its tick and the cursor differ.
+        self._depths: Final = tuple(
+            min(_TICKS + sum(bits < length for bits in coarse_bits), _TICKS + len(coarse_bits))
+            for length in range(NEVER.bit_length() + 1)
+        )
         # The tick of the latest `expire`. It decides how coarse a bucket a new timer gets, never when it comes out.
         self._cursor = start_ms // tick_ms
         # Coarse buckets are opened this long before they begin, so that by then their timers are in ticks.
@@ -47,6 +61,8 @@ class TimingWheel:
     def clear(self) -> None:
         """Forget every timer."""
         self._levels = tuple(map(Level, self._widths_ms))
+        # As `_depth_for` would find them, for the common case of each operation.
+        self._nearest = tuple((self._levels[depth].buckets, self._levels[depth].width_ms) for depth in self._depths)
         self._due: dict[str, int] = {}
         # No coarse bucket begins earlier, though the one that began here may be gone.
         self._coarse_ms = NEVER
@@ -57,7 +73,13 @@ class TimingWheel:
         if old_ms is not None:
             self._remove(key, old_ms)
         self._due[key] = due_ms
-        depth = self._depth_for(due_ms)
+        length = (due_ms // self._tick_ms ^ self._cursor).bit_length()
+        buckets, width_ms = self._nearest[length]
+        bucket = buckets.get(due_ms // width_ms)
+        if bucket is not None and len(bucket) < FULL:
+            bucket[key] = due_ms
+            return
+        depth = self._depths[length]
         level = self._levels[depth]
         level.add(key, due_ms)
         if depth >= _COARSE and (start_ms := due_ms - due_ms % level.width_ms) < self._coarse_ms:
@@ -109,15 +131,12 @@ class TimingWheel:
     def __contains__(self, key: object) -> bool:
         return key in self._due
 
-    def _depth_for(self, due_ms: int) -> int:
-        # The finest level of which a bucket one level up covers both the timer and the cursor. Hence a level holds the
-        # timers of about one bucket of the level above, in no more buckets than that has, however far apart they are.
-        length = (due_ms // self._tick_ms ^ self._cursor).bit_length()
-        return self._depths[length] if length < len(self._depths) else len(self._levels) - 1
-
     def _remove(self, key: str, due_ms: int) -> None:
         # The cursor has moved since, and buckets were opened: where the timer is now is a guess, mostly a right one.
-        if self._levels[self._depth_for(due_ms)].discard(key, due_ms):
+        buckets, width_ms = self._nearest[(due_ms // self._tick_ms ^ self._cursor).bit_length()]
+        bucket = buckets.get(due_ms // width_ms)
+        # The last timer of a bucket takes the bucket with it.
+        if bucket is not None and len(bucket) > 1 and bucket.pop(key, None) is not None:
             return
         found = any(level.discard(key, due_ms) for level in self._levels)
         assert found, f"timer {key} is in no level"

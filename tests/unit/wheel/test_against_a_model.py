@@ -28,9 +28,9 @@ class WheelBesideADict(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.small = mock.patch.multiple(level, CALM=2, _FULL=3, _PROBES=2)
+        self.small = mock.patch.multiple(level, CALM=2, FULL=3, _PROBES=2)
         self.small.start()
-        self.budget = mock.patch.object(timing_wheel, "MOVES", 3)
+        self.budget = mock.patch.multiple(timing_wheel, MOVES=3, FULL=3)
         self.budget.start()
 
     def teardown(self) -> None:
@@ -97,14 +97,14 @@ class WheelBesideADict(RuleBasedStateMachine):
         if hasattr(self, "wheel"):
             assert len(self.wheel) == len(self.model)
             assert all(self.wheel.due(key) == self.model.get(key) for key in map(str, range(40)))
-            places = [key for row in self.wheel._levels for bucket in row._buckets.values() for key in bucket]
+            places = [key for row in self.wheel._levels for bucket in row.buckets.values() for key in bucket]
             places += [
                 key for row in self.wheel._levels for more in row._filled.values() for one in more for key in one
             ]
             assert sorted(places) == sorted(self.model)
-            assert all(row._first <= min(row._buckets, default=level.NEVER) for row in self.wheel._levels)
+            assert all(row._first <= min(row.buckets, default=level.NEVER) for row in self.wheel._levels)
             assert all(self.wheel._coarse_ms <= row.first_ms() for row in self.wheel._levels[2:])
-            assert all(bucket for row in self.wheel._levels for bucket in row._buckets.values())
+            assert all(bucket for row in self.wheel._levels for bucket in row.buckets.values())
             assert all(all(more) and more for row in self.wheel._levels for more in row._filled.values())
 
 

@@ -118,14 +118,14 @@ def test_a_crowd_can_be_cancelled_and_moved_in_any_order() -> None:
 
     assert drain(wheel, BURST_MS + 19) == []
     assert sorted(int(key) for key, _ in drain(wheel, BURST_MS + 20)) == list(range(1, CROWD, 2))
-    assert not any(level._buckets or level._filled for level in wheel._levels)
+    assert not any(level.buckets or level._filled for level in wheel._levels)
 
 
 def test_no_dict_of_a_crowd_grows_so_large_that_resizing_it_is_felt() -> None:
     wheel = crowded_wheel()
     drain(wheel, BURST_MS - 1)
 
-    assert max(len(bucket) for level in wheel._levels for bucket in level._buckets.values()) < 2**16
+    assert max(len(bucket) for level in wheel._levels for bucket in level.buckets.values()) < 2**16
     assert len(wheel) == CROWD
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from functions.scheduler.wheel import TimingWheel
+from functions.scheduler.wheel.timing_wheel import COARSE_BITS
 from tests.unit.wheel.draining import drain
 
 EPOCH_MS = 1_795_983_808_520
@@ -40,7 +41,7 @@ def test_a_delay_at_the_edge_of_a_level_is_kept_exactly(bits: int, index: str, o
 
 @pytest.mark.parametrize("index", [0, 1, 127, 2**20 - 1, 2**30 - 1])
 def test_a_delay_at_the_edge_of_the_levels_as_shipped_is_kept_exactly(index: int) -> None:
-    for bits in (7, 20, 30):
+    for bits in COARSE_BITS:
         for delay in delays_around_levels(2**bits)[:8]:
             wheel = TimingWheel(start_ms=(2**30 + index) * 10)
             assert_fires_exactly(wheel, (2**30 + index + delay) * 10 + 3, (2**30 + index) * 10)
@@ -62,9 +63,9 @@ def test_the_example_of_the_docstring_is_true() -> None:
     for key, due_ms in (("a", 25), ("b", 130), ("c", 700)):
         wheel.schedule(key, due_ms)
 
-    assert [sorted(level._buckets) for level in wheel._levels] == [[], [2], [3], [], [1]]
+    assert [sorted(level.buckets) for level in wheel._levels] == [[], [2], [3], [], [1]]
     assert (wheel.expire(24), wheel.expire(25), wheel.expire(100)) == ([], [("a", 25)], [])
-    assert [sorted(level._buckets) for level in wheel._levels] == [[], [13], [], [], [1]]
+    assert [sorted(level.buckets) for level in wheel._levels] == [[], [13], [], [], [1]]
     assert (wheel.expire(130), wheel.expire(9_999)) == ([("b", 130)], [("c", 700)])
 
 

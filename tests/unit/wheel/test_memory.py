@@ -29,10 +29,10 @@ def fill(wheel: TimingWheel, count: int, span_ms: int) -> None:
 
 def size_of(wheel: TimingWheel) -> int:
     """Every dict, key and instant of the wheel. As tracemalloc has it, at a tenth of its time."""
-    buckets = [bucket for level in wheel._levels for bucket in level._buckets.values()]
+    buckets = [bucket for level in wheel._levels for bucket in level.buckets.values()]
     buckets += [bucket for level in wheel._levels for filled in level._filled.values() for bucket in filled]
     atoms = sum(sys.getsizeof(key) + sys.getsizeof(due_ms) for key, due_ms in wheel._due.items())
-    return atoms + sum(map(sys.getsizeof, [wheel._due, *buckets, *(level._buckets for level in wheel._levels)]))
+    return atoms + sum(map(sys.getsizeof, [wheel._due, *buckets, *(level.buckets for level in wheel._levels)]))
 
 
 def test_a_million_timers_take_at_most_200_bytes_each_with_their_keys() -> None:
@@ -80,4 +80,4 @@ def test_the_garbage_collector_does_not_look_inside() -> None:
     fill(wheel, 10_000, YEAR_MS)
 
     assert not gc.is_tracked(wheel._due)
-    assert not any(gc.is_tracked(bucket) for level in wheel._levels for bucket in level._buckets.values())
+    assert not any(gc.is_tracked(bucket) for level in wheel._levels for bucket in level.buckets.values())
