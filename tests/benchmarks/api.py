@@ -2,9 +2,9 @@
 
     python -P -m tests.benchmarks.api [--requests 300] [--imports 5]
 
-A cold start is measured in fresh processes: the imports of the Lambda's entry point, and the stores with their one
-client. Requests go through the real handler over tables in memory, so that they cost what the API itself does; a call
-of a table adds about a millisecond of boto3 each. Medians. Prints a table, then JSON.
+A cold start is measured in fresh processes: the imports of the Lambda's entry point, then the stores and the bus with
+their clients. Requests go through the real handler over tables in memory, so that they cost what the API itself does; a
+call of a table adds about a millisecond of boto3 each. Medians. Prints a table, then JSON.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from shared.config import table_variable
+from shared.config import EVENT_BUS_VARIABLE, table_variable
 from shared.schema import TABLES
 from tests.unit.api.world import JOB, World
 
@@ -43,7 +43,12 @@ print(imported - start, time.process_time() - imported)
 def cold_starts(count: int) -> dict[str, float]:
     names = {table_variable(table.name): table.name for table in TABLES}
     environment = {**os.environ, **names, "AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1"}
-    environment |= {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "PYTHONTZPATH": ""}
+    environment |= {
+        "AWS_ACCESS_KEY_ID": "x",
+        "AWS_SECRET_ACCESS_KEY": "x",
+        "PYTHONTZPATH": "",
+        EVENT_BUS_VARIABLE: "bus",
+    }
     found = []
     for _ in range(count):
         command = [sys.executable, "-P", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{TIMED}"]
