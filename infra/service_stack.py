@@ -28,6 +28,7 @@ class ServiceStack(Stack):
             "ApiId": carillon.api.http.api_id,
             "ApiUrl": carillon.api.http.api_endpoint,
             "ClusterName": carillon.cluster.cluster_name,
+            "EventBusName": carillon.events.event_bus_name,
             "SchedulerServiceName": carillon.scheduler.service.service_name,
             "SchedulerTaskDefinition": carillon.scheduler.task_definition.task_definition_arn,
             "WorkerServiceName": carillon.worker.service.service_name,

@@ -24,6 +24,7 @@ EXPECTED = {
     "LongDeadLetterQueueUrl",
     "UndeliveredQueueUrl",
     "ClusterName",
+    "EventBusName",
     "SchedulerServiceName",
     "SchedulerTaskDefinition",
     "WorkerServiceName",
