@@ -68,6 +68,14 @@ def test_it_installs_one_name_and_nothing_beside_it(wheel: Path) -> None:
     assert needed == ["httpx<1,>=0.28"]
 
 
+def test_installed_it_has_one_name_at_the_top(environment: Path) -> None:
+    program = (
+        "from importlib.metadata import packages_distributions as found; "
+        "print(*(name for name, owners in found().items() if 'carillon' in owners))"
+    )
+    assert run(environment, "python", "-c", program).split() == ["carillon"]
+
+
 def test_the_client_is_imported_where_nothing_else_is_installed(environment: Path) -> None:
     program = (
         "import carillon, carillon.client, carillon.handlers; print(carillon.client.__file__, carillon.__version__)"
