@@ -13,6 +13,7 @@ from functions.scheduler.ownership import Ownership
 from functions.scheduler.rows import dispatch_of, refused_row, skipped_row
 from functions.scheduler.settings import Spread
 from shared.domain.errors import StoreError
+from shared.domain.events import run_is_over
 from shared.domain.run import Run
 from shared.observability.logs import logger_for
 from shared.ports import SendReport
@@ -147,5 +148,6 @@ class Dispatcher:
             with self.owned.lock:
                 self.rows = rows + self.rows
             raise
+        self.owned.ports.announcements.add(run_is_over(row) for _, row in rows)
         with self.owned.lock:
             self._settle(due for due, _ in rows)

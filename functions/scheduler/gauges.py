@@ -67,6 +67,7 @@ class Gauges:
         shards = list(node.shards.values())
         return {
             **{name: added[of] for name, of in COUNTED.items() if of in added},
+            **node.ports.announcements.measured(),
             "beats": beaten,
             "shards_owned": len(shards),
             **({"shards_unowned": node.owned.unowned} if node.owned.unowned else {}),

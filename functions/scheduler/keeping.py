@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from functions.scheduler.ownership import Ownership
+from shared.domain.events import job_completed
 from shared.domain.instants import Instant
 from shared.domain.keys import EntryKey
 from shared.ports import Completion
@@ -31,7 +32,11 @@ class Keeper:
                 job = self.owned.ports.jobs.get(entry.job_key)
                 if job is not None and job.generation == entry.generation:
                     expires_at = Instant(self.owned.ports.clock.now() + job.keep_after_completion_ms)
-                    self.owned.ports.jobs.complete([Completion(entry.job_key, entry.generation, expires_at)])
+                    [is_completed] = self.owned.ports.jobs.complete(
+                        [Completion(entry.job_key, entry.generation, expires_at)]
+                    )
+                    if is_completed and not job.state.has_ended:
+                        self.owned.ports.announcements.add([job_completed(job, at=self.owned.ports.clock.now())])
             self.owned.ports.entries.delete([EntryKey(shard.number, entry_id) for entry_id in doomed])
             for entry_id, next_at in moving.items():
                 self.owned.ports.entries.move(EntryKey(shard.number, entry_id), next_at)

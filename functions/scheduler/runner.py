@@ -1,7 +1,7 @@
-"""The loops of a node: three threads, each calling public steps and nothing else.
+"""The loops of a node: four threads, each calling public steps and nothing else.
 
 The hot one ticks and dispatches, the beat is alone so that nothing delays the node's sign of life, and housekeeping
-does the rest, each step at its interval. A step that fails is logged and tried again at its next turn, later each time
+does the rest, each step at its interval; a fourth tells lifecycle events, for which nothing waits. A step that fails is logged and tried again at its next turn, later each time
 and by chance, so that a table that comes back is not met by all nodes at once.
 """
 
@@ -28,6 +28,8 @@ TICK_SECONDS = 0.01
 #: Between two looks at what housekeeping has to do.
 HOUSEKEEPING_SECONDS = 0.1
 TIDY_MS = 250
+#: The loop that no health check asks after, and its interval.
+EVENTS, EVENTS_SECONDS = "events", 0.5
 #: Between two reports of metrics: CloudWatch keeps minutes.
 REPORT_SECONDS = 60.0
 #: Added to the interval of a step that failed, at most: doubles from the first to the longest.
@@ -106,6 +108,7 @@ class Runner:
             # One that waits for a table or a queue is not waited for: what it would do is no harm beside the drain.
             thread.join(max(until - DRAIN_SECONDS / 2 - self.clock.monotonic(), 0))
         self.node.drain(until=until)
+        self.node.ports.announcements.publish_once()
 
     def _start(self) -> bool:
         """Waits for a table that does not answer; False when asked to stop meanwhile."""
@@ -147,6 +150,7 @@ class Runner:
             (BEAT, beat, HOUSEKEEPING_SECONDS),
             (HOT, hot, TICK_SECONDS),
             (HOUSEKEEPING, housekeeping, HOUSEKEEPING_SECONDS),
+            (EVENTS, [Step("announce", node.ports.announcements.publish_once, EVENTS_SECONDS)], EVENTS_SECONDS),
         ]
 
     def _reporting(self, lag: LoopLag) -> Callable[[], None]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from functions.scheduler.audit_rules import AuditRules
 from shared.config import shard_count, version
 from shared.domain.instants import DAY
 from shared.domain.timing import Timing
+from shared.observability.announcing import Announcements
 from shared.ports import Clock, DueQueue, EntryStore, FleetStore, JobStore, Randomness, RunStore
 
 RUN_RETENTION_DAYS = 30
@@ -39,6 +40,8 @@ class Ports:
     queues: Mapping[str, DueQueue]
     clock: Clock
     randomness: Randomness
+    #: Lifecycle events, published by a thread of their own.
+    announcements: Announcements = field(default_factory=lambda: Announcements(None))
 
 
 @dataclass(frozen=True, slots=True)

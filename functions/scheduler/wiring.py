@@ -16,10 +16,12 @@ from shared.adapters.dynamodb.entry_store import DynamoEntryStore
 from shared.adapters.dynamodb.fleet_store import DynamoFleetStore
 from shared.adapters.dynamodb.job_store import DynamoJobStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
+from shared.adapters.eventbridge import event_bus_from
 from shared.adapters.sqs.due_queue import SqsDueQueue
 from shared.adapters.system import SystemClock, SystemRandomness
 from shared.adapters.tracing import traces_from
 from shared.config import TableNames, metrics_namespace, pulse_folder, queue_urls, required, table_variable
+from shared.observability.announcing import Announcements
 from shared.observability.logs import logger_for
 from shared.observability.metrics import MetricLog
 from shared.observability.pulse import Pulse
@@ -46,6 +48,7 @@ def build_runner(environment: Mapping[str, str]) -> Runner:
         queues={lane: traced(SqsDueQueue(sqs, url, calls), traces) for lane, url in queue_urls(environment).items()},
         clock=clock,
         randomness=randomness,
+        announcements=Announcements(event_bus_from(environment, clock, randomness)),
     )
     settings = Settings.from_environment(environment, node_id=f"node-{randomness.random_bytes(8).hex()}")
     logger_for("scheduler").append_keys(node_id=settings.node_id)
