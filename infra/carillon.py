@@ -109,7 +109,7 @@ class Carillon(Construct):
             DEPLOYMENT_VARIABLE: self.deployment,
             EVENT_BUS_VARIABLE: self.events.event_bus_name,
         }
-        shards = {"CARILLON_SHARD_COUNT": str(environment.shard_count)}
+        shards = {"CARILLON_SHARD_COUNT": self.data.shard_count.value}
         runs = {"CARILLON_RUN_RETENTION_DAYS": str(environment.run_retention_days)}
         sweep = {"CARILLON_SWEEP_MS": str(environment.sweep_interval_ms)}
         targets = {"CARILLON_INTERNAL_TARGETS": ",".join(environment.internal_targets)}

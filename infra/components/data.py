@@ -4,6 +4,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from infra.components.encryption import Encryption
+from infra.components.shard_count import ShardCount
 from infra.components.tables import Tables
 from infra.settings import Environment
 
@@ -16,6 +17,7 @@ class Data(Construct):
         own = environment.encryption == "own"
         self.encryption = Encryption(self, "Encryption", is_protected=environment.is_protected) if own else None
         self.key = self.encryption.key if self.encryption else None
+        self.shard_count = ShardCount(self, "ShardCount", wanted=environment.shard_count)
         self.tables = Tables(
             self,
             "Tables",

@@ -35,8 +35,9 @@ class Tables(TableAccess):
     - 3,000 read units a second for one key. A sweep takes 1 a second and shard.
 
     **N is for good.** `hash(job_key) mod N` is part of each entry's key, so another N looks for every job in the wrong
-    place. The first node of a fleet pins N in `fleet`; a node with another one ends at its start and says so, ECS takes
-    the deployment back, and the old nodes go on. RUNBOOK.md, "Changing the number of shards", is the way to another N.
+    place. CloudFormation refuses to deploy another one (`ShardCount`). The first node of a fleet pins N in `fleet` as
+    well; a node with another one ends at its start and says so, ECS takes the deployment back, and the old nodes go on.
+    RUNBOOK.md, "Changing the number of shards", is the way to another N.
     """
 
     def __init__(

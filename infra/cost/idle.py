@@ -31,7 +31,7 @@ def idle_items(templates: Sequence[Template]) -> list[Item]:
     by_id = {name: each for template in templates for name, each in template["Resources"].items()}
     resources = list(by_id.values())
     return [
-        *_of_services(by_id),
+        *_of_services(by_id, _shard_count(templates)),
         *_of_functions(resources),
         *_of_watching(resources),
         *_of_the_rest(resources),
@@ -42,7 +42,13 @@ def _of_type(resources: Sequence[Template], kind: str) -> list[Template]:
     return [each.get("Properties", {}) for each in resources if each["Type"] == kind]
 
 
-def _of_services(by_id: Mapping[str, Template]) -> Iterator[Item]:
+def _shard_count(templates: Sequence[Template]) -> int:
+    """The services import it from the stack of the data, where it is a parameter."""
+    parameters = [each for template in templates for each in template.get("Parameters", {}).items()]
+    return next(int(parameter["Default"]) for name, parameter in parameters if "ShardCount" in name)
+
+
+def _of_services(by_id: Mapping[str, Template], shards: int) -> Iterator[Item]:
     resources = list(by_id.values())
     least = _least_tasks(resources)
     services = {name: each["Properties"] for name, each in by_id.items() if each["Type"] == "AWS::ECS::Service"}
@@ -58,7 +64,7 @@ def _of_services(by_id: Mapping[str, Template]) -> Iterator[Item]:
         (container,) = definition["ContainerDefinitions"]
         variables = {each["Name"]: each["Value"] for each in container["Environment"]}
         if container["Name"] == "scheduler":
-            yield from _of_nodes(tasks, variables)
+            yield from _of_nodes(tasks, shards, variables)
         else:
             lanes = [name for name, url in variables.items() if name.endswith("_QUEUE_URL") and url]
             yield Item("polling", tasks * len(lanes) * POLLS_OF_A_WORKER, "sqs_request")
@@ -71,8 +77,8 @@ def _least_tasks(resources: Sequence[Template]) -> dict[str, int]:
     return {target["ResourceId"]["Fn::Join"][1][-1]["Fn::GetAtt"][0]: target["MinCapacity"] for target in targets}
 
 
-def _of_nodes(nodes: int, variables: Mapping[str, Any]) -> Iterator[Item]:
-    shards, sweep_seconds = int(variables["CARILLON_SHARD_COUNT"]), int(variables["CARILLON_SWEEP_MS"]) / 1000
+def _of_nodes(nodes: int, shards: int, variables: Mapping[str, Any]) -> Iterator[Item]:
+    sweep_seconds = int(variables["CARILLON_SWEEP_MS"]) / 1000
     yield Item("sweeps", shards * SECONDS / sweep_seconds, "dynamodb_read")
     yield Item("loads", shards * SECONDS / LOADS_EVERY_SECONDS, "dynamodb_read")
     yield Item("beats", nodes * SECONDS * WRITES_OF_A_BEAT, "dynamodb_write")

@@ -59,7 +59,6 @@ def test_a_node_is_told_its_tables_and_every_lane(prod: Synthesis) -> None:
     assert {name for name in variables if name.endswith("_QUEUE_URL")} == {
         queue_variable(lane) for lane in schema.LANES
     }
-    assert variables["CARILLON_SHARD_COUNT"] == "16"
     assert variables["PYTHONTZPATH"] == ""
 
 
