@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from functions.scheduler.gauges import Gauges, LoopLag
 from shared.adapters.memory import MemoryEventBus, MemoryRunStore
 from shared.domain.errors import StoreThrottled
@@ -13,7 +15,7 @@ from tests.unit.scheduler.world import World
 SKIP = Misfire(policy="skip", grace_ms=10 * SECOND, limit=10)
 
 
-def outage(world: World, bus: MemoryEventBus, **ports: object) -> Announcements:
+def outage(world: World, bus: MemoryEventBus, **ports: Any) -> Announcements:
     """A job of every minute, five minutes of which nobody is there to fire; then a node."""
     announcements = Announcements(bus)
     world.create("tick", misfire=SKIP, every="PT1M")
