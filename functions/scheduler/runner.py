@@ -1,9 +1,9 @@
 """The loops of a node: four threads, each calling public steps and nothing else.
 
-The hot one ticks and dispatches, the beat is alone so that nothing delays the node's sign of life, housekeeping does the
-rest, each step at its interval, and the last tells lifecycle events, for which nothing waits. A step that fails is
-logged and tried again at its next turn, later each time and by chance, so that a table that comes back is not met by all
-nodes at once.
+The hot one ticks and dispatches, the beat is alone so that nothing delays the node's sign of life, housekeeping does
+the rest, each step at its interval, and the last tells lifecycle events, for which nothing waits. A step that fails is
+logged and tried again at its next turn, later each time and by chance, so that a table that comes back is not met by
+all nodes at once.
 """
 
 from __future__ import annotations
