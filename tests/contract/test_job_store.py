@@ -48,6 +48,7 @@ PAYLOADS: list[Any] = [
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
 def test_any_json_payload_comes_back_as_it_was(stores: Stores, payload: Any) -> None:
+    """B52."""
     found = stored(stores, make_job(payload=payload))
 
     assert found.payload == payload

@@ -13,6 +13,8 @@ def queue_of(synthesis: Synthesis, output: str) -> tuple[str, Properties]:
 
 
 def test_each_lane_hands_what_cannot_be_worked_to_the_function_that_settles_it(prod: Synthesis) -> None:
+    """B49."""
+    assert schema.MAX_RECEIVE_COUNT >= 5
     undelivered, _ = queue_of(prod, "UndeliveredQueueUrl")
     for lane in map(in_pascal_case, schema.LANES):
         _, queue = queue_of(prod, f"{lane}QueueUrl")
@@ -40,6 +42,8 @@ def test_each_lane_has_dead_letters_of_its_own_that_only_people_empty(prod: Synt
 
 
 def test_queues_keep_messages_as_long_as_the_schema_says(prod: Synthesis) -> None:
+    """B55."""
+    assert (schema.LANE_RETENTION_DAYS, schema.DEAD_LETTER_RETENTION_DAYS) == (4, 14)
     for lane in map(in_pascal_case, schema.LANES):
         _, queue = queue_of(prod, f"{lane}QueueUrl")
         _, dead_letters = queue_of(prod, f"{lane}DeadLetterQueueUrl")
@@ -49,6 +53,7 @@ def test_queues_keep_messages_as_long_as_the_schema_says(prod: Synthesis) -> Non
 
 
 def test_a_message_stays_hidden_for_six_times_what_its_function_may_take(prod: Synthesis) -> None:
+    """B49."""
     timeout = prod.function("functions.worker.lambda_host.handler")["Timeout"]
     for lane in map(in_pascal_case, schema.LANES):
         _, queue = queue_of(prod, f"{lane}QueueUrl")

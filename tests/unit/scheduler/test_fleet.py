@@ -68,6 +68,7 @@ def assert_every_second_fired(sent: list, *, jobs: int) -> None:  # type: ignore
 
 
 def test_a_drained_node_leaves_its_shards_at_once() -> None:
+    """B58."""
     world = World()
     node = world.start_node("a")
     world.start_node("b")
