@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -59,6 +60,18 @@ def test_what_is_wanted_runs_with_its_environment_against_the_emulator(
 
     assert all(task.is_alive() for task in running(workspace).values())
     assert says(workspace, "node-1", f"up node-1 {ENDPOINT}")
+
+
+def test_a_task_has_the_credentials_of_its_role(workspace: Workspace) -> None:
+    program = "import os, signal; print('as', os.environ['WHO'], flush=True); signal.pause()"
+    supervisor = Supervisor(workspace, environ={"WHO": "nobody"}, credentials=lambda role: {"WHO": role})
+    task = replace(spec("node-0", program=program), role="arn:of-nodes")
+    try:
+        supervisor.want([task])
+        supervisor.tend(0.0)
+        assert says(workspace, "node-0", "as arn:of-nodes")
+    finally:
+        supervisor.drain()
 
 
 def test_a_killed_task_is_replaced_after_a_pause(supervisor: Supervisor, workspace: Workspace) -> None:
