@@ -50,13 +50,14 @@ from infra.words import in_pascal_case
 from shared.config import (
     DEPLOYMENT_VARIABLE,
     EVENT_BUS_VARIABLE,
+    LANES_VARIABLE,
     OWNER_CONCURRENCY_VARIABLE,
     UNDELIVERED_VARIABLE,
     dead_letter_variable,
     queue_variable,
     table_variable,
 )
-from shared.schema import FLEET, FLEET_CONTROL, LANES
+from shared.schema import FLEET, FLEET_CONTROL
 
 
 class Carillon(Construct):
@@ -87,7 +88,7 @@ class Carillon(Construct):
                 requires_tls=requires_tls,
                 key=self.data.key,
             )
-            for name in LANES
+            for name in environment.lanes
         }
         #: Rules on it are the business of whoever listens; without any, an event costs its put and goes nowhere.
         self.events = events.EventBus(self, "Events")
@@ -117,7 +118,9 @@ class Carillon(Construct):
         dead_letters = {dead_letter_variable(name): lane.dead_letters.queue_url for name, lane in self.lanes.items()}
         clocks = {"CARILLON_CLOCK_BOUND_MS": str(environment.clock_bound_ms)}
 
-        network = Network(self, "Network", settings=environment.network)
+        traces = {} if environment.tracing is None else environment.tracing.variables
+
+        network = Network(self, "Network", environment=environment)
         self.cluster = ecs.Cluster(self, "Cluster", vpc=network.vpc)
         acknowledge(
             self.cluster,
@@ -129,7 +132,15 @@ class Carillon(Construct):
             "Scheduler",
             cluster=self.cluster,
             network=network,
-            variables={**self._names_of(permissions.SCHEDULER_TABLES), **queues, **shards, **runs, **sweep, **everyone},
+            variables={
+                **self._names_of(permissions.SCHEDULER_TABLES),
+                **queues,
+                **shards,
+                **runs,
+                **sweep,
+                **traces,
+                **everyone,
+            },
             environment=environment,
             deployment=self.deployment,
         )
@@ -145,6 +156,7 @@ class Carillon(Construct):
             "CARILLON_WORKER_LEASE_SECONDS": str(environment.worker_lease_seconds),
             OWNER_CONCURRENCY_VARIABLE: json.dumps(dict(environment.owner_concurrency), sort_keys=True),
             **targets,
+            **traces,
             **self._grant_rules(),
             **everyone,
         }
@@ -173,7 +185,9 @@ class Carillon(Construct):
             variables={
                 **self._names_of(permissions.API_TABLES),
                 **shards,
+                LANES_VARIABLE: ",".join(self.lanes),
                 **targets,
+                **traces,
                 **self._grant_rules(
                     self.cluster.cluster_name,
                     self.scheduler.task_definition.family,
@@ -184,6 +198,9 @@ class Carillon(Construct):
             environment=environment,
         )
         self._allow(self.api.role, permissions.API_TABLES)
+        if environment.tracing is not None and environment.tracing.is_sent_to_aws:
+            for role in (self.api.role, self.scheduler.role, self.worker_function.role, self.worker.role):
+                _allow_tracing(role)
         self.tables.allow_partition(self.api.role, FLEET.name, permissions.BRAKE, partition=FLEET_CONTROL)
         for role in (
             self.api.role,
@@ -265,3 +282,8 @@ class Carillon(Construct):
             arns = [lane.queue.queue_arn for lane in self.lanes.values()]
             role.add_to_policy(iam.PolicyStatement(actions=[*queue_actions], resources=arns))
         self.data.allow_encryption(role)
+
+
+def _allow_tracing(role: iam.Role) -> None:
+    role.add_to_policy(iam.PolicyStatement(actions=[*permissions.TRACER], resources=["*"]))
+    acknowledge(role, "AwsSolutions-IAM5[Resource::*]", "X-Ray knows no resources: spans are the account's")

@@ -59,4 +59,11 @@ SENDER: Actions = ("sqs:SendMessage",)
 CONSUMER: Actions = ("sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ReceiveMessage")
 #: The agent of ECS asks in the name of the task. No task has a name before it runs, so all of the cluster are meant.
 OWN_TASK: Actions = ("ecs:GetTaskProtection", "ecs:UpdateTaskProtection")
+#: Spans by X-Ray's OTLP endpoint, and what the Lambda service itself sends of a function that is traced.
+TRACER: Actions = (
+    "xray:PutSpans",
+    "xray:PutSpansForIndexing",
+    "xray:PutTelemetryRecords",
+    "xray:PutTraceSegments",
+)
 TELLER: Actions = ("events:PutEvents",)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,10 +56,18 @@ def dead_letter_variable(lane: str) -> str:
     return f"CARILLON_{lane.upper()}_DEAD_LETTER_QUEUE_URL"
 
 
+#: The lanes of this deployment, as a comma list, for whoever is told of no queue.
+LANES_VARIABLE = "CARILLON_LANES"
+
 #: Of requests and fires, how many are traced: 0 to 1. Nothing, and no code for it is loaded, when it is not set.
 TRACED_SHARE_VARIABLE = "CARILLON_TRACED_SHARE"
 #: The URL that takes spans in OTLP by HTTP.
 TRACES_ENDPOINT_VARIABLE = "CARILLON_TRACES_ENDPOINT"
+
+
+#: A lane's name has letters and digits, so that of its dead letters is none of a lane.
+_QUEUE = re.compile(r"CARILLON_(?!UNDELIVERED_)([A-Z][A-Z0-9]*)_QUEUE_URL")
+_DEAD_LETTERS = re.compile(r"CARILLON_([A-Z][A-Z0-9]*)_DEAD_LETTER_QUEUE_URL")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +87,20 @@ class TableNames:
 
 def queue_urls(environment: Mapping[str, str]) -> dict[str, str]:
     """The URL of every lane this process is told of."""
-    return {lane: url for lane in LANES if (url := environment.get(queue_variable(lane)))}
+    found = (_QUEUE.fullmatch(name) for name in environment)
+    lanes = {match[1].lower() for match in found if match is not None}
+    return {lane: url for lane in in_order(lanes) if (url := environment[queue_variable(lane)])}
+
+
+def in_order(lanes: Iterable[str]) -> list[str]:
+    """Those that every deployment has first, in their order."""
+    return sorted(lanes, key=lambda lane: (LANES.index(lane) if lane in LANES else len(LANES), lane))
+
+
+def lanes(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Of this deployment, whoever works them."""
+    listed = environment.get(LANES_VARIABLE)
+    return tuple(listed.split(",")) if listed else LANES
 
 
 def queue_names(environment: Mapping[str, str]) -> dict[str, str]:
@@ -88,7 +110,9 @@ def queue_names(environment: Mapping[str, str]) -> dict[str, str]:
 
 def dead_letter_urls(environment: Mapping[str, str]) -> dict[str, str]:
     """The URL of the dead letters of every lane this process is told of."""
-    return {lane: url for lane in LANES if (url := environment.get(dead_letter_variable(lane)))}
+    found = (_DEAD_LETTERS.fullmatch(name) for name in environment)
+    lanes = {match[1].lower() for match in found if match is not None}
+    return {lane: url for lane in in_order(lanes) if (url := environment[dead_letter_variable(lane)])}
 
 
 def required(environment: Mapping[str, str], variable: str) -> str:

@@ -7,11 +7,12 @@ from typing import Any
 
 from functions.api import wiring
 from functions.api.resolving import Event, Handler, build
+from functions.api.tracing import traced
 
 
 @cache
 def _of_process() -> Handler:
-    return build(wiring.backend())
+    return traced(build(wiring.backend()), wiring.traces(), wiring.trace_of_invocation)
 
 
 def handler(event: Event, context: Any) -> dict[str, Any]:

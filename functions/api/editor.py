@@ -11,15 +11,17 @@ from functions.api.documents import etag_of
 from functions.api.gate import Call
 from functions.api.granting import check_granted
 from functions.api.idempotency import earlier
+from functions.api.lanes import check_lane
 from functions.api.refusals import ChangeContended, JobExists, JobNotFound, PreconditionFailed
 from functions.api.requests import CreateJob
 from functions.api.room import Room
+from functions.api.tracing import current_trace
 from functions.api.ulid import RANDOM_BYTES, ulid
 from shared.domain.access import Receipt
 from shared.domain.entry import entry_id_of, entry_of
 from shared.domain.errors import FieldProblem, InvalidRequest
-from shared.domain.instants import MINUTE, Instant
 from shared.domain.events import job_changed
+from shared.domain.instants import MINUTE, Instant
 from shared.domain.job import Cancellation, CancelOutcome, Job, JobState, cancelled, erased, is_last_slot, recreated
 from shared.domain.keys import EntryKey, job_key
 from shared.domain.limits import JOB_ID
@@ -89,8 +91,8 @@ class JobEditor:
             if isinstance(outcome, ReceiptUsed):
                 return _creation_again(call, request, outcome.receipt)
             if not isinstance(outcome, RevisionConflict):
-                return Creation(job, now)
                 self._announce(job, over)
+                return Creation(job, now)
             over = outcome.current
         raise ChangeContended(job_id)
 
@@ -112,8 +114,8 @@ class JobEditor:
             if after == over:
                 return Put(after, is_created=False, is_new=False)
             if not isinstance(self.backend.jobs.write(self._write(call, after, over, now)), RevisionConflict):
-                return Put(after, is_created=is_created, is_new=True)
                 self._announce(after, None if is_created else over)
+                return Put(after, is_created=is_created, is_new=True)
         raise ChangeContended(job_id)
 
     def dice(self, call: Call, count: int) -> bytes:
@@ -141,8 +143,8 @@ class JobEditor:
                     call.keyed.check(outcome.receipt)
                 return Change(self.job(call, job_id), is_new=False)
             if not isinstance(outcome, RevisionConflict):
-                return Change(after, is_new=True)
                 self._announce(after, job)
+                return Change(after, is_new=True)
         raise ChangeContended(job_id)
 
     def cancel(
@@ -184,13 +186,13 @@ class JobEditor:
         has_ended = bool(newest) and newest[0].status.is_final and is_last_slot(job.schedule, newest[0].slot)
         return Cancellation(CancelOutcome.ALREADY_ENDED if has_ended else CancelOutcome.CANCELLED_BEFORE_FIRE)
 
-    def _stored(self, call: Call, job_id: str) -> Job | None:
     def _announce(self, job: Job, previous: Job | None) -> None:
         if previous is not None and previous.state is job.state is JobState.CANCELLED:
             # Erased: that it is cancelled was told.
             return
         self.backend.announcements.add([job_changed(job, previous)])
 
+    def _stored(self, call: Call, job_id: str) -> Job | None:
         return self.backend.jobs.get(job_key(call.caller.owner_id, job_id))
 
     def receipt(self, call: Call) -> Receipt | None:
@@ -199,8 +201,13 @@ class JobEditor:
 
     def _write(self, call: Call, job: Job, previous: Job | None, now: Instant) -> JobWrite:
         check_granted(self.backend, job, previous)
+        if previous is None or job.lane != previous.lane:
+            # One that was taken from the deployment since keeps its jobs from nothing but firing.
+            check_lane(job.lane, self.backend.settings.lanes)
         shard_count = self.backend.shard_count
         is_new_generation = previous is None or job.generation != previous.generation
+        if is_new_generation:
+            job = replace(job, trace=current_trace())
         announce_at = None if previous is None else now
         old_entry = None
         if previous is not None and is_new_generation:

@@ -16,10 +16,11 @@ from functions.api.refusals import ChangeContended, RunNotFound, RunNotRetryable
 from functions.api.responses import Answer, answer
 from functions.api.routing import Route
 from functions.api.run_planner import RunPlanner
+from functions.api.tracing import current_trace
 from shared.domain.access import Scope
 from shared.domain.entry import single_entry
-from shared.domain.instants import DAY, Instant
 from shared.domain.events import run_is_over
+from shared.domain.instants import DAY, Instant
 from shared.domain.keys import RunKey, job_key
 from shared.domain.limits import JOB_ID, RUN_ID
 from shared.domain.redrive import may_run_again, run_again
@@ -56,10 +57,10 @@ class RunChangeRoutes:
             raise RunNotFound(job_id, run_id)
         if run != before:
             audit.note("run.cancel", call, job_id=job_id, run_id=run_id)
-        status = HTTPStatus.ACCEPTED if run.status.is_alive else HTTPStatus.OK
             if not run.status.is_alive:
                 # One that runs is told of by its worker.
                 self.backend.announcements.add([run_is_over(run)])
+        status = HTTPStatus.ACCEPTED if run.status.is_alive else HTTPStatus.OK
         return answer(run_document(job_id, run), status=status)
 
     def retry(self, job_id: str, run_id: str, request: Request) -> Answer:
@@ -81,7 +82,8 @@ class RunChangeRoutes:
             if not may_run_again(seen):
                 raise RunNotRetryable(job_id, run_id, seen.status)
             now = self.backend.clock.now()
-            run = run_again(seen, at=now, claim_id=self.backend.randomness.random_bytes(CLAIM_ID_BYTES).hex())
+            claim_id = self.backend.randomness.random_bytes(CLAIM_ID_BYTES).hex()
+            run = run_again(seen, at=now, claim_id=claim_id, trace=current_trace())
             receipt = None
             if call.keyed is not None:
                 receipt = replace(call.keyed.receipt_for(job, now), run_id=run_id)

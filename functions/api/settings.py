@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
+from shared.config import lanes
 from shared.domain.limits import MAX_JOBS_OF_OWNER, REQUESTS_PER_SECOND
+from shared.schema import LANES
 
 #: Who checks callers: this function (keys), or API Gateway (jwt, iam).
 Authentication = Literal["keys", "jwt", "iam"]
@@ -32,6 +34,8 @@ class ApiSettings:
     admins: frozenset[str] = frozenset()
     requests_per_second: int = REQUESTS_PER_SECOND
     jobs_per_owner: int = MAX_JOBS_OF_OWNER
+    #: Of this deployment.
+    lanes: tuple[str, ...] = LANES
 
 
 def read_settings(environment: Mapping[str, str]) -> ApiSettings:
@@ -49,6 +53,7 @@ def read_settings(environment: Mapping[str, str]) -> ApiSettings:
         admins=frozenset(filter(None, (environment.get("CARILLON_ADMINS") or "").split(","))),
         requests_per_second=_positive(environment, "CARILLON_REQUESTS_PER_SECOND", REQUESTS_PER_SECOND),
         jobs_per_owner=_positive(environment, "CARILLON_JOBS_PER_OWNER", MAX_JOBS_OF_OWNER),
+        lanes=lanes(environment),
     )
 
 

@@ -16,12 +16,13 @@ from shared.adapters.dynamodb.job_store import DynamoJobStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
 from shared.adapters.eventbridge import event_bus_from
 from shared.adapters.system import SystemClock, SystemRandomness
+from shared.adapters.tracing import traces_from
 from shared.config import (
     INTERNAL_TARGETS_VARIABLE,
     TableNames,
     http_needs_grant,
-    own_resources,
     metrics_namespace,
+    own_resources,
     region,
     required,
     shard_count,
@@ -30,9 +31,10 @@ from shared.config import (
 )
 from shared.domain.addresses import parse_internal_targets
 from shared.domain.grants import GrantRules, OwnResources
-from shared.ports import AccessStore, Clock, Randomness
 from shared.observability.announcing import Announcements
 from shared.observability.metrics import MetricLog
+from shared.ports import AccessStore, Clock, Randomness
+from shared.ports.traces import Traces
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +64,10 @@ def backend() -> Backend:
         access=DynamoAccessStore(client, tables, calls),
         clock=clock,
         randomness=randomness,
-        shard_count=shard_count(os.environ),
-        version=version(os.environ),
         announcements=Announcements(event_bus_from(os.environ, clock, randomness)),
         metrics=MetricLog(metrics_namespace(os.environ), {"service": "api"}),
+        shard_count=shard_count(os.environ),
+        version=version(os.environ),
         settings=read_settings(os.environ),
         grant_rules=GrantRules(
             is_http_open=not http_needs_grant(os.environ), own=OwnResources(own_resources(os.environ))
@@ -73,6 +75,16 @@ def backend() -> Backend:
         region=region(os.environ),
         internal_targets=parse_internal_targets(os.environ.get(INTERNAL_TARGETS_VARIABLE, "")),
     )
+
+
+def traces() -> Traces:
+    """Raises ConfigurationMissing, ValueError."""
+    return traces_from(os.environ, service="api")
+
+
+def trace_of_invocation() -> str | None:
+    """Where Lambda traces the call that is being served; it says so anew for each."""
+    return os.environ.get("_X_AMZN_TRACE_ID")
 
 
 def key_store(table: str) -> KeyStore:

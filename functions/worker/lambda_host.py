@@ -55,7 +55,8 @@ class LambdaHost:
         )
         self._drive(executor, deliveries, until=ends_until - _ANSWER_SECONDS)
         self._parts.announcements.publish_once()
-        self._parts.metrics.put(executor.measured(), at=clock.now())
+        self._parts.metrics.put({**executor.measured(), **self._parts.announcements.measured()}, at=clock.now())
+        self._parts.traces.flush()
         return {
             "batchItemFailures": [
                 {"itemIdentifier": delivery.message_id} for delivery in deliveries if delivery.message_id not in done

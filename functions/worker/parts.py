@@ -12,6 +12,7 @@ from functions.worker.targets import Targets
 from shared.observability.announcing import Announcements
 from shared.observability.metrics import MetricLog
 from shared.ports import Clock, DeadLetterQueue, DueQueue, EntryStore, JobStore, Randomness, RunStore
+from shared.ports.traces import NoTraces, Traces
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class WorkerParts:
     settings: WorkerSettings
     metrics: MetricLog
     announcements: Announcements
+    traces: Traces = field(default_factory=NoTraces)
 
     def lane_of(self, queue_arn: str) -> str:
         """Raises LookupError."""

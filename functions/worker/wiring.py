@@ -20,6 +20,7 @@ from functions.worker.targets.lambda_function import LambdaTarget
 from functions.worker.targets.pausing import Pauses
 from functions.worker.targets.secrets import Secrets
 from functions.worker.targets.signatures import Signatures
+from functions.worker.tracing import traced
 from shared.adapters.aws.api import BotoAwsApi
 from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.client import dynamodb_client, sqs_client
@@ -32,6 +33,7 @@ from shared.adapters.eventbridge import event_bus_from
 from shared.adapters.sqs.dead_letter_queue import SqsDeadLetterQueue
 from shared.adapters.sqs.due_queue import SqsDueQueue
 from shared.adapters.system import SystemClock, SystemRandomness
+from shared.adapters.tracing import traces_from
 from shared.config import (
     INTERNAL_TARGETS_VARIABLE,
     ConfigurationMissing,
@@ -50,9 +52,9 @@ from shared.config import (
 )
 from shared.domain.addresses import parse_internal_targets
 from shared.domain.grants import GrantRules, OwnResources
+from shared.observability.announcing import Announcements
 from shared.observability.metrics import MetricLog
 from shared.observability.pulse import Pulse
-from shared.observability.announcing import Announcements
 from shared.ports import AccessStore, Clock, JobStore
 from shared.schema import DEFAULT_LANE
 
@@ -103,6 +105,7 @@ def parts_from(environment: Mapping[str, str], *, host: str, longest_wait_second
     job_store = DynamoJobStore(dynamodb, tables, calls)
     announcements = Announcements(event_bus_from(environment, clock, randomness))
     access = DynamoAccessStore(dynamodb, tables, calls)
+    traces = traces_from(environment, service="worker")
     return WorkerParts(
         queues={lane: SqsDueQueue(sqs, url, calls) for lane, url in urls.items()},
         lanes_by_queue_name={url.rpartition("/")[2]: lane for lane, url in urls.items()},
@@ -110,14 +113,18 @@ def parts_from(environment: Mapping[str, str], *, host: str, longest_wait_second
         run_store=DynamoRunStore(dynamodb, tables, calls),
         entry_store=DynamoEntryStore(dynamodb, tables, calls),
         job_store=job_store,
-        targets=_targets_from(
-            environment, clock, settings=settings, job_store=job_store, access=access, announcements=announcements
+        targets=traced(
+            _targets_from(
+                environment, clock, settings=settings, job_store=job_store, access=access, announcements=announcements
+            ),
+            traces,
         ),
         clock=clock,
         randomness=randomness,
         settings=settings,
         metrics=MetricLog(metrics_namespace(environment), {"service": "worker", "host": host}),
         announcements=announcements,
+        traces=traces,
     )
 
 

@@ -41,6 +41,7 @@ class Api(Construct):
             memory_mb=MEMORY_MB,
             environment=environment,
             snap_start=not environment.is_emulated,
+            is_traced=True,
         )
         self.role = handler.role
         self.function = handler.function

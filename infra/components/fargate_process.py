@@ -9,7 +9,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from infra.acknowledgements import acknowledge
-from infra.bundle import ROOT
+from infra.bundle import ROOT, TRACING_GROUP
 from infra.components.log import Log
 from infra.components.network import Network
 from infra.settings import Environment, TaskSettings
@@ -54,7 +54,7 @@ class FargateProcess(Construct):
         )
         container = self.task_definition.add_container(
             program,
-            image=_image(program, is_emulated=environment.is_emulated),
+            image=_image(program, environment),
             command=["python", "-P", "-m", f"functions.{program}"],
             environment={**variables, "PYTHONTZPATH": "", PULSE_FOLDER_VARIABLE: PULSE_FOLDER},
             logging=ecs.LogDrivers.aws_logs(
@@ -107,8 +107,8 @@ def _health_check(program: str) -> ecs.HealthCheck:
     )
 
 
-def _image(program: str, *, is_emulated: bool) -> ecs.ContainerImage:
-    if is_emulated:
+def _image(program: str, environment: Environment) -> ecs.ContainerImage:
+    if environment.is_emulated:
         # The emulator pulls nothing: the local stack starts the command of the task definition as a process.
         return ecs.ContainerImage.from_registry(f"carillon/{program}")
     dockerfile = f"functions/{program}/Dockerfile"
@@ -118,4 +118,6 @@ def _image(program: str, *, is_emulated: bool) -> ecs.ContainerImage:
         exclude=(ROOT / f"{dockerfile}.dockerignore").read_text(encoding="utf-8").splitlines(),
         ignore_mode=IgnoreMode.DOCKER,
         platform=ecr_assets.Platform.LINUX_ARM64,
+        # Another build, and so another image, than the one of those who do not trace.
+        build_args={} if environment.tracing is None else {"ALSO": TRACING_GROUP},
     )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from aws_cdk import Annotations, Fn
@@ -7,7 +8,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, IDependable
 
 from infra.acknowledgements import acknowledge
-from infra.settings import NetworkSettings
+from infra.settings import Environment, NetworkSettings
 from infra.words import in_pascal_case
 
 #: What tasks call, and ECS for them, when nothing leads out of their subnets. DynamoDB and S3 have gateways, which are
@@ -23,6 +24,7 @@ _INTERFACES = MappingProxyType(
         "secrets": ec2.InterfaceVpcEndpointAwsService.SECRETS_MANAGER,
     }
 )
+_TRACES = ec2.InterfaceVpcEndpointAwsService.XRAY
 
 
 class Network(Construct):
@@ -32,8 +34,9 @@ class Network(Construct):
     `ready` is what a service waits for before its first task starts.
     """
 
-    def __init__(self, scope: Construct, construct_id: str, *, settings: NetworkSettings) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, environment: Environment) -> None:
         super().__init__(scope, construct_id)
+        settings, tracing = environment.network, environment.tracing
         self.has_public_addresses = settings.mode == "public" or settings.assign_public_ip
         self.ready: list[IDependable] = []
         if settings.mode == "existing":
@@ -44,7 +47,8 @@ class Network(Construct):
             self, "OutboundOnly", vpc=self.vpc, description="Tasks call out; nothing calls them"
         )
         if settings.mode == "private":
-            self._add_endpoints()
+            has_traces = tracing is not None and tracing.is_sent_to_aws
+            self._add_endpoints(_INTERFACES | ({"traces": _TRACES} if has_traces else {}))
 
     def _existing(self, settings: NetworkSettings) -> tuple[ec2.IVpc, ec2.SubnetSelection]:
         assert settings.vpc_id is not None
@@ -96,11 +100,11 @@ class Network(Construct):
             self.ready.append(vpc.internet_connectivity_established)
         return vpc, ec2.SubnetSelection(subnet_type=kind)
 
-    def _add_endpoints(self) -> None:
+    def _add_endpoints(self, interfaces: Mapping[str, ec2.InterfaceVpcEndpointAwsService]) -> None:
         # Layers of images lie in S3.
         images = self.vpc.add_gateway_endpoint("S3", service=ec2.GatewayVpcEndpointAwsService.S3)
         self.ready.append(images)
-        for name, service in _INTERFACES.items():
+        for name, service in interfaces.items():
             endpoint = self.vpc.add_interface_endpoint(in_pascal_case(name), service=service, open=False)
             endpoint.connections.allow_default_port_from(self.outbound_only)
             self.ready.append(endpoint)

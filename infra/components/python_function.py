@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import jsii
@@ -20,7 +21,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra.acknowledgements import acknowledge
-from infra.bundle import AWS_PYTHON, ROOT, Bundle, BundlingFailed, build, digest, requirements_of
+from infra.bundle import AWS_PYTHON, ROOT, TRACING_GROUP, Bundle, BundlingFailed, build, digest, requirements_of
 from infra.components.log import Log
 from infra.settings import Environment
 
@@ -41,8 +42,12 @@ class PythonFunction(Construct):
         environment: Environment,
         reserved_concurrency: int | None = None,
         snap_start: bool = False,
+        is_traced: bool = False,
     ) -> None:
+        """`is_traced`: by its own code too, where the environment traces."""
         super().__init__(scope, construct_id)
+        if is_traced and environment.tracing is not None:
+            source = replace(source, also=(TRACING_GROUP,))
         log = Log(self, "Log", environment=environment)
         self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         log.allow_writing(self.role)
@@ -61,6 +66,7 @@ class PythonFunction(Construct):
                 memory_size=memory_mb,
                 reserved_concurrent_executions=reserved_concurrency,
                 snap_start=lambda_.SnapStartConf.ON_PUBLISHED_VERSIONS if snap_start else None,
+                tracing=_tracing(environment, is_traced=is_traced),
             )
         _acknowledge_runtime(self.function)
 
@@ -71,6 +77,12 @@ def published(function: lambda_.Function) -> lambda_.IFunction:
         "@aws-cdk/aws-lambda:snapStartRequirePublish", "the alias below points to a published version"
     )
     return lambda_.Alias(function, "Live", alias_name="live", version=function.current_version)
+
+
+def _tracing(environment: Environment, *, is_traced: bool) -> lambda_.Tracing | None:
+    """Lambda's own part of a trace, such as cold starts, where spans go to the same place."""
+    is_active = is_traced and environment.tracing is not None and environment.tracing.is_sent_to_aws
+    return lambda_.Tracing.ACTIVE if is_active else None
 
 
 def _acknowledge_runtime(function: lambda_.Function) -> None:

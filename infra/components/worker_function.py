@@ -48,6 +48,7 @@ class WorkerFunction(Construct):
             environment=environment,
             reserved_concurrency=environment.worker_reserved_concurrency,
             snap_start=environment.worker_snap_start and not environment.is_emulated,
+            is_traced=True,
         )
         self.role = worker.role
         self.function = worker.function

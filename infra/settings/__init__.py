@@ -9,6 +9,7 @@ from infra.settings.network import NetworkSettings
 from infra.settings.reading import SettingsRefused, override
 from infra.settings.tables import WarmThroughput
 from infra.settings.tasks import TaskSettings
+from infra.settings.tracing import Tracing
 
 __all__ = [
     "Auth",
@@ -21,6 +22,7 @@ __all__ = [
     "OwnerLimits",
     "SettingsRefused",
     "TaskSettings",
+    "Tracing",
     "WarmThroughput",
     "override",
 ]

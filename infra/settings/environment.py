@@ -9,11 +9,12 @@ from pydantic.dataclasses import dataclass
 
 from infra.settings.domain import CustomDomain
 from infra.settings.grants import Grant
-from infra.settings.lanes import Host, LaneSettings
+from infra.settings.lanes import LANE_NAME, Host, LaneSettings
 from infra.settings.limits import OwnerLimits
 from infra.settings.network import NetworkSettings
 from infra.settings.tables import WarmThroughput
 from infra.settings.tasks import TaskSettings
+from infra.settings.tracing import Tracing
 from shared.config import DEFAULT_SHARD_COUNT, MOST_OF_OWNER
 from shared.schema import DEAD_LETTER_RETENTION_DAYS, DEFAULT_LANE, LANES, LONG_LANE, TABLES
 
@@ -97,6 +98,7 @@ class Environment:
     scheduler: TaskSettings = TaskSettings()
     worker: TaskSettings = TaskSettings(tasks=0)
     sweep_interval_ms: Annotated[int, Field(ge=1000, le=LONGEST_SWEEP_MS)] = 1000
+    #: Those of `shared.schema.LANES`, and any others that jobs may choose.
     lanes: Mapping[str, LaneSettings] = field(default_factory=lambda: lanes_on("lambda", usual=10, others=2))
     #: Of a worker that falls silent: its runs may be taken over after this, and the clock bound.
     worker_lease_seconds: Annotated[int, Field(ge=5, le=300)] = 30
@@ -129,6 +131,8 @@ class Environment:
     )
     #: Who hears of alarms; AWS asks the address for consent first.
     alarm_email: Annotated[str, Field(pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$")] | None = None
+    #: None: nobody traces, and no code for it is deployed.
+    tracing: Tracing | None = None
     #: An alarm rings when the 99th percentile of drift stays above it.
     drift_slo_ms: Annotated[int, Field(ge=1)] = 1500
     #: Name or ARN of a managed policy that no role here may exceed.
@@ -139,8 +143,12 @@ class Environment:
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if set(self.lanes) != set(LANES):
-            raise ValueError(f"lanes of environment {self.name} must set each lane of {', '.join(LANES)}, and no other")
+        self._check_lanes()
+        if self.is_emulated and self.tracing is not None and self.tracing.is_sent_to_aws:
+            raise ValueError(
+                f"environment {self.name} has no X-Ray: set tracing.endpoint to a collector, "
+                "such as http://127.0.0.1:4318/v1/traces"
+            )
         tables = [table.name for table in TABLES]
         if self.restored_tables and set(self.restored_tables) != set(tables):
             raise ValueError(
@@ -149,14 +157,6 @@ class Environment:
             )
         if self.scheduler.tasks < 1:
             raise ValueError("scheduler.tasks is 0: give at least 1, or nothing fires; the brake stops firing instead")
-        if self.lanes[LONG_LANE].is_on_lambda:
-            raise ValueError(
-                f"lane {LONG_LANE} is for runs that Lambda would cut short: set lanes.{LONG_LANE}.host to ecs"
-            )
-        if any(lane.host == "ecs" for name, lane in self.lanes.items() if name != LONG_LANE) and self.worker.tasks < 1:
-            raise ValueError(
-                f"environment {self.name} has a lane on ecs and no worker task to work it: set worker.tasks to 1"
-            )
         if self.log_retention_days not in LOG_RETENTION_DAYS:
             raise ValueError(
                 f"log_retention_days {self.log_retention_days} is none that CloudWatch Logs has: "
@@ -174,6 +174,26 @@ class Environment:
             )
         self._check_concurrency()
         return self
+
+    def _check_lanes(self) -> None:
+        if missing := set(LANES) - set(self.lanes):
+            raise ValueError(
+                f"lanes of environment {self.name} must set each lane of {', '.join(LANES)}: add {', '.join(missing)}"
+            )
+        for name in self.lanes:
+            if not LANE_NAME.fullmatch(name):
+                raise ValueError(
+                    f"{name!r} is no lane's name: use a small letter, then small letters and digits, 32 at most; "
+                    "undelivered is taken"
+                )
+        if self.lanes[LONG_LANE].is_on_lambda:
+            raise ValueError(
+                f"lane {LONG_LANE} is for runs that Lambda would cut short: set lanes.{LONG_LANE}.host to ecs"
+            )
+        if any(lane.host == "ecs" for name, lane in self.lanes.items() if name != LONG_LANE) and self.worker.tasks < 1:
+            raise ValueError(
+                f"environment {self.name} has a lane on ecs and no worker task to work it: set worker.tasks to 1"
+            )
 
     def _check_concurrency(self) -> None:
         wanted = sum(lane.concurrency for lane in self.lanes.values() if lane.is_on_lambda)

@@ -52,6 +52,7 @@ _EXAMPLE = """`-c settings='{"shard_count": 32}'`"""
 
 #: What a setting that is text looks like.
 _FORMS = {
+    "tracing.endpoint": "the whole URL of a collector, such as https://collector.example.com/v1/traces",
     "alarm_email": "one address, such as ops@example.com",
     "permission_boundary": "the name of a managed policy, or its ARN",
     "network.vpc_id": "the id of a VPC, such as vpc-0123456789abcdef0",

@@ -107,6 +107,7 @@ EVERY_SETTING: dict[str, object] = {
         "certificate_arn": "arn:aws:acm:eu-west-1:123456789012:certificate/6c0c",
     },
     "warm_throughput": {"reads_per_second": 20000, "writes_per_second": 8000},
+    "tracing": {"share": 0.1},
     "alarm_email": "ops@example.com",
     "drift_slo_ms": 250,
     "owner_concurrency": {"*": 50, "batch": 5},

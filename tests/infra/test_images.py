@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -26,9 +27,18 @@ def stages(program: str) -> list[Stage]:
 
 
 @EACH_PROGRAM
-def test_every_base_is_pinned_to_a_release(program: str) -> None:
+def test_every_base_is_pinned_to_a_release_and_to_its_content(program: str) -> None:
     for stage in stages(program):
-        assert re.search(r":\d+\.\d+\.\d+[\w.-]*(@sha256:[0-9a-f]{64})?$", stage.base), stage.base
+        assert re.search(r":\d+\.\d+\.\d+[\w.-]*@sha256:[0-9a-f]{64}$", stage.base), stage.base
+
+
+def test_both_programs_stand_on_the_same_bases_and_something_raises_them() -> None:
+    scheduler, worker = ([stage.base for stage in stages(program)] for program in PROGRAMS)
+    raised = json.loads((ROOT / "renovate.json").read_text())
+
+    assert scheduler == worker
+    assert scheduler[1] == scheduler[2]
+    assert {"docker:pinDigests"} <= set(raised["extends"])
 
 
 @EACH_PROGRAM
@@ -62,7 +72,8 @@ def test_the_final_image_is_made_of_copies_and_a_folder_for_signs_of_life(progra
 def test_packages_are_those_of_the_lock_and_of_the_programs_group(program: str) -> None:
     installs = [each.text for stage in stages(program) for each in stage.all_of("RUN") if "uv " in each.text]
 
-    assert installs == [f"uv sync --locked --only-group {program} --no-install-project"]
+    also = "${ALSO:+--only-group $ALSO}"
+    assert installs == [f"uv sync --locked --only-group {program} {also} --no-install-project"]
 
 
 @EACH_PROGRAM

@@ -65,7 +65,7 @@ REFUSED: list[tuple[object, str]] = [
     ({"lanes": {"default": {"concurrency": 1}}}, "setting lanes.default.concurrency"),
     ({"lanes": {"default": {"host": "ec2"}}}, "input should be 'lambda', 'lambda-warm' or 'ecs', not 'ec2'"),
     ({"lanes": {"default": {"host": "ecs"}}}, "no worker task to work it: set worker.tasks to 1"),
-    ({"lanes": {"night": {"host": "ecs", "concurrency": 2}}}, "must set each lane of default"),
+    ({"lanes": {"Night": {"host": "ecs", "concurrency": 2}}}, "'Night' is no lane's name: use a small letter"),
     ({"worker_reserved_concurrency": 11}, r"\(11\) is below that of its lanes together \(12\).*raise it to 12"),
     ({"run_retention_days": 14}, "set 15 or more"),
     ({"log_retention_days": 8}, "log_retention_days 8 is none that CloudWatch Logs has: choose 1, 3, 5"),
