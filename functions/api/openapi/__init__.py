@@ -3,6 +3,7 @@
     shapes       the words that schemas are written in
     operation    what is said of a route
     resources    by resource: what each route is for, a request that works, and what its answers look like
+    answers      an example of each answer
     document     all of it put together with the routes
     parameters   what stands in paths, queries and headers
     links        which answers lead to which other operations

@@ -6,6 +6,7 @@ from copy import deepcopy
 from http import HTTPStatus
 from typing import Any, Final
 
+from functions.api.openapi.answers import example_of
 from functions.api.openapi.links import links_of
 from functions.api.openapi.operation import Operation
 from functions.api.openapi.parameters import parameters_of
@@ -93,7 +94,12 @@ def _responses(route: Route, operation: Operation) -> dict[str, Any]:
 def _answer(operation: Operation, status: int) -> dict[str, Any]:
     answer: dict[str, Any] = {
         "description": HTTPStatus(status).phrase,
-        "content": {"application/json": {"schema": ref(operation.answer)}},
+        "content": {
+            "application/json": {
+                "schema": ref(operation.answer),
+                "example": example_of(COMPONENTS[operation.answer], COMPONENTS),
+            }
+        },
     }
     headers = {}
     if operation.name in _WITH_ETAG:

@@ -56,5 +56,10 @@ RUN_ID_SCHEMA: Final[Schema] = {"type": "string", "pattern": full(RUN_ID.pattern
 OWNER_ID_SCHEMA: Final[Schema] = {"type": "string", "pattern": full(OWNER_ID.pattern), "examples": ["acme"]}
 KEY_ID_SCHEMA: Final[Schema] = {"type": "string", "pattern": "^[0-9a-f]{12}$", "examples": ["a1b2c3d4e5f6"]}
 RUN_IDS: Final[Schema] = {"type": "array", "items": RUN_ID_SCHEMA}
-RUN_STATUS: Final = one_of("waiting", "running", "succeeded", "failed", "timed_out", "cancelled", "skipped")
+RUN_STATUS: Final[Schema] = {
+    **one_of("waiting", "running", "succeeded", "failed", "timed_out", "cancelled", "skipped"),
+    "examples": ["succeeded"],
+}
+#: Of one item of many.
+STATUS: Final[Schema] = {"type": "integer", "examples": [200]}
 CANCEL_OUTCOME: Final = one_of("cancelled_before_fire", "running", "already_ended")

@@ -39,6 +39,16 @@ def test_the_example_of_an_operation_works_and_its_answer_is_as_described(exampl
     jsonschema_rs.validator_for(schema_of(example, reply.status, "application/json")).validate(reply.json)
 
 
+@pytest.mark.parametrize("example", EXAMPLES, ids=str)
+def test_the_answer_that_is_shown_of_an_operation_is_as_described_and_as_it_comes(example: Example) -> None:
+    path = example.route.path.replace("<", "{").replace(">", "}")
+    answers = DOCUMENT["paths"][path][example.route.method.lower()]["responses"]
+    for status in (example.operation.status, *example.operation.also):
+        shown = answers[str(status)]["content"]["application/json"]["example"]
+        jsonschema_rs.validator_for(schema_of(example, status, "application/json")).validate(shown)
+        assert set(shown) <= set(example.send(prepared()).json)
+
+
 @pytest.mark.parametrize("example", [each for each in EXAMPLES if each.route.scope], ids=str)
 def test_a_problem_is_as_described(example: Example) -> None:
     for reply in (example.send(prepared(), key=None), example.send(prepared(), query="colour=blue")):

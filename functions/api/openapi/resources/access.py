@@ -21,7 +21,7 @@ from functions.api.openapi.shapes import (
 _SCOPES: Final[Schema] = {"type": "array", "items": one_of("read", "write", "admin")}
 _KEY_MEMBERS: Final[dict[str, Schema]] = {
     "key_id": KEY_ID_SCHEMA,
-    "name": TEXT,
+    "name": {**TEXT, "examples": ["deploy"]},
     "scopes": _SCOPES,
     "created_at": INSTANT,
     "created_by": TEXT,

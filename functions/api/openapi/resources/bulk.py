@@ -11,6 +11,7 @@ from functions.api.openapi.shapes import (
     CURSOR,
     JOB_ID_SCHEMA,
     RUN_IDS,
+    STATUS,
     TEXT,
     Schema,
     record,
@@ -49,7 +50,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
                 "items": record(
                     {
                         "job_id": JOB_ID_SCHEMA,
-                        "status": {"type": "integer"},
+                        "status": STATUS,
                         "problem": ref("Problem"),
                         "state": TEXT,
                         "outcome": CANCEL_OUTCOME,

@@ -15,6 +15,7 @@ from functions.api.openapi.shapes import (
     RUN_ID_SCHEMA,
     RUN_IDS,
     RUN_STATUS,
+    STATUS,
     TEXT,
     Schema,
     listing,
@@ -39,7 +40,7 @@ _JOB: Final[dict[str, Any]] = {
 _JOB_SHOWN: Final = record(
     {
         "job_id": JOB_ID_SCHEMA,
-        "name": TEXT,
+        "name": {**TEXT, "examples": ["Nightly report"]},
         "group": TEXT,
         "tags": {"type": "object", "additionalProperties": TEXT},
         "state": one_of("active", "paused", "completed", "cancelled"),
@@ -181,7 +182,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
             "items": {
                 "type": "array",
                 "items": record(
-                    {"job_id": {}, "status": {"type": "integer"}, "revision": COUNT, "problem": ref("Problem")},
+                    {"job_id": {}, "status": STATUS, "revision": COUNT, "problem": ref("Problem")},
                     optional=("revision", "problem"),
                 ),
             }
