@@ -48,8 +48,9 @@ class Dashboard(Construct):
         return _graph("Drift, p50 and p99", lines)
 
     def _parts(self, hosts: Sequence[str]) -> cloudwatch.GraphWidget:
-        p99 = cloudwatch.Stats.percentile(99)
-        return _graph("Drift by part, p99", self._workers(hosts, p99, *_PARTS))
+        each = (cloudwatch.Stats.percentile(percent) for percent in (50, 99))
+        lines = [line for percentile in each for line in self._workers(hosts, percentile, *_PARTS)]
+        return _graph("Drift by part, p50 and p99", lines)
 
     def _runs(self, hosts: Sequence[str]) -> cloudwatch.GraphWidget:
         return _graph("Runs", self._workers(hosts, _SUM, *_ENDS))

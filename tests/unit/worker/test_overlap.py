@@ -291,3 +291,15 @@ def test_a_run_that_does_not_start_after_all_leaves_its_place(shop: Workshop, ov
     assert executor.begin(live) is None
     assert holders(shop) == []
     assert shop.run_store.get(RunKey(live.run.job_key, live.run.run_id)) is not None
+
+
+def test_what_was_left_out_is_told_by_its_reason(shop: Workshop) -> None:
+    job = shop.put_job(overlap="skip", timeout_ms=10 * MINUTE)
+    executor = shop.executor()
+    slot(shop, job, executor, after_ms=0)
+    slot(shop, job, executor)
+
+    told = executor.measured()
+
+    assert (told["started"], told["skipped_overlap"]) == (1, 1)
+    assert "skipped_overlap" not in executor.measured()
