@@ -20,7 +20,7 @@ def _dynamodb(**tables: str) -> TableActions:
 
 
 API_TABLES = _dynamodb(
-    jobs="GetItem Query UpdateItem",
+    jobs="BatchGetItem GetItem Query UpdateItem",
     job_schedules="DeleteItem GetItem PutItem",
     job_runs="BatchWriteItem GetItem PutItem Query UpdateItem",
     # What an admin is shown.
