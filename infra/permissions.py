@@ -32,11 +32,12 @@ API_TABLES = _dynamodb(
 BRAKE: Actions = ("dynamodb:UpdateItem",)
 
 SCHEDULER_TABLES = _dynamodb(
-    # A job ends here when its last slot was skipped.
+    # A job ends here when its last slot was skipped or refused.
     jobs="BatchGetItem GetItem PartiQLUpdate",
     job_schedules="BatchWriteItem PartiQLUpdate Query UpdateItem",
-    # Slots that never start: skipped, or refused by the queue for the sender's fault. The audit reads.
-    job_runs="BatchGetItem PartiQLInsert",
+    # Slots that never start: skipped, or refused by the queue for the sender's fault, those of waiting runs by a put.
+    # The audit reads.
+    job_runs="BatchGetItem PartiQLInsert PutItem",
     fleet="DeleteItem GetItem PutItem Query UpdateItem",
 )
 

@@ -65,7 +65,8 @@ the owner dies                                 silent for 4 s, taken at once, lo
 the owner is paused, and wakes                 its trust has lapsed: it dispatches nothing until it read the epochs, and
                                                its checkpoint is refused
 the answer of SendMessageBatch is lost         unsettled: sent again
-SQS refuses a message for good                 a FAILED row settles the slot, so that it cannot pin W
+SQS refuses a message for good                 a FAILED row settles the slot, so that it cannot pin W; the waiting row
+                                               of a single fire ends, and so does the job of a last slot
 the table cannot be reached                    no beat, so no dispatch after 3 s; when it is back nobody looks dead
 a checkpoint's answer is lost                  asked again, with a later W and never with an earlier one
 a take's answer is lost                        the next plan reads the lease as its own epoch it does not hold, and

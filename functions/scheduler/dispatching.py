@@ -10,6 +10,7 @@ from functions.scheduler.counts import Counts
 from functions.scheduler.due import Due
 from functions.scheduler.outbox import BATCH, Outbox
 from functions.scheduler.ownership import Ownership
+from functions.scheduler.recording import record
 from functions.scheduler.rows import dispatch_of, refused_row, skipped_row
 from functions.scheduler.settings import Spread
 from shared.domain.errors import StoreError
@@ -123,11 +124,11 @@ class Dispatcher:
             counts = {"unknown": len(unknown), "refused": len(report.refused)}
             _log.warning("not sent", extra={"action": "dispatch.unsent", "lane": lane, **counts})
 
-    def _settle(self, dues: Iterable[Due]) -> None:
+    def _settle(self, dues: Iterable[Due], *, by_row: bool = False) -> None:
         for due in dues:
             shard = self.owned.shards.get(due.shard)
             if shard is not None:
-                shard.settle(due)
+                shard.settle(due, by_row=by_row)
 
     def _remember(self, dues: Iterable[Due]) -> None:
         """For the audit, where no entry in memory does."""
@@ -143,11 +144,11 @@ class Dispatcher:
         if not rows:
             return
         try:
-            self.owned.ports.runs.record([row for _, row in rows])
+            record(self.owned.ports.runs, rows)
         except StoreError:
             with self.owned.lock:
                 self.rows = rows + self.rows
             raise
         self.owned.ports.announcements.add(run_is_over(row) for _, row in rows)
         with self.owned.lock:
-            self._settle(due for due, _ in rows)
+            self._settle((due for due, _ in rows), by_row=True)

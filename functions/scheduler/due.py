@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from shared.domain.entry import Entry
 from shared.domain.instants import Instant
+from shared.domain.job import is_last_slot
 from shared.domain.keys import RunKey, run_id_of
 from shared.domain.run import RunKind
 from shared.domain.schedules import Gap, fire_at
@@ -36,6 +37,12 @@ class Due:
             # and the next owner may find a longer gap.
             return f"{run_id_of(self.gap.first)}-{run_id_of(self.gap.last)}"
         return self.entry.run_id if self.entry.run_id is not None else run_id_of(self.slot)
+
+    @property
+    def is_last(self) -> bool:
+        """Its schedule has no slot behind it."""
+        last = self.slot if self.gap is None else self.gap.last
+        return self.entry.schedule is not None and is_last_slot(self.entry.schedule, last)
 
     @property
     def key(self) -> RunKey:

@@ -16,7 +16,6 @@ from functions.scheduler.wheel import TimingWheel
 from shared.domain.entry import Entry, first_unsettled
 from shared.domain.fleet import Lease
 from shared.domain.instants import SECOND, Instant
-from shared.domain.job import is_last_slot
 from shared.domain.keys import EntryKey
 from shared.domain.run import RunKind
 from shared.domain.schedules import next_slot
@@ -47,7 +46,7 @@ class Shard:
     timing: Timing
     started_at: Instant
     coverage: Coverage = field(default_factory=Coverage)
-    #: For `tidy_once`: entries to delete, to move, and those whose last slot was skipped: no worker ends their job.
+    #: For `tidy_once`: entries to delete, to move, and those whose last slot no worker had: none ends their job.
     to_delete: dict[str, None] = field(default_factory=dict)
     to_move: dict[str, Instant] = field(default_factory=dict)
     exhausted: list[Entry] = field(default_factory=list)
@@ -237,16 +236,16 @@ class Shard:
         self._place(resident, now)
         return fired.dues
 
-    def settle(self, due: Due) -> None:
-        """SQS accepted the slot, or its row is written."""
+    def settle(self, due: Due, *, by_row: bool = False) -> None:
+        """SQS accepted the slot, or its row is written (`by_row`): then no worker will end it, nor its job."""
+        if by_row and due.is_last:
+            self.exhausted.append(due.entry)
         if due.is_resent:
             return
         if self._unsettled.pop(flight_of(due), None) is None:
             # Sent before this shard was lost and taken again: true, but not among what this ownership waits for.
             return
         self._has_settled = True
-        if due.gap is not None and due.entry.schedule is not None and is_last_slot(due.entry.schedule, due.gap.last):
-            self.exhausted.append(due.entry)
         resident = self._residents.get(due.entry.entry_id)
         if resident is None:
             return
