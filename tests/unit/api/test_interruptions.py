@@ -120,8 +120,8 @@ def statuses_of_a_repeat(example: Example) -> set[int]:
 def assert_as_if_uninterrupted(world: World, example: Example, at: int) -> None:
     undisturbed = prepared()
     send(undisturbed, example)
-    if example.operation.name in {"createJobs", "runJob", "backfillJob"}:
-        # The ids differ by the dice.
+    if example.operation.name in {"createJobs", "runJob", "backfillJob", "redriveRuns"}:
+        # The ids differ by the dice, and starts that were booked for nothing leave a gap.
         assert counts(world) == counts(undisturbed), at
         return
     found, wanted = world.tables, undisturbed.tables
