@@ -21,7 +21,7 @@ down: ## stop the local stack
 doctor: ## say what this machine lacks
 	$(BOOTSTRAP) doctor
 
-check: ## format, lint, types
+check: ## format, lint, types, known weaknesses, bills of materials
 	$(BOOTSTRAP) check
 
 format: ## put the code into the form that check asks for

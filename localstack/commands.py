@@ -25,11 +25,13 @@ NO_TESTS_COLLECTED = 5
 
 
 def check(_arguments: Sequence[str] = ()) -> int:
-    """Format, lint, types; all three run, so that one round shows everything."""
+    """Format, lint, types, known weaknesses, bills of materials; all run, so that one round shows everything."""
     results = [
         _python("ruff", "format", "--check", "."),
         _python("ruff", "check", "."),
         _python("mypy"),
+        _python("infra.audit"),
+        _python("infra.sbom", str(LOCAL / "sbom")),
     ]
     return max(results)
 
