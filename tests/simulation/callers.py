@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,12 +15,16 @@ from functions.api.gate import Call
 from functions.api.refusals import Refused
 from functions.api.requests import CreateJob, validated
 from functions.api.room import Room
+from functions.api.run_changes import RETENTION_MS, RunChangeRoutes
+from functions.api.run_planner import RunPlanner
 from shared.adapters.memory import MemoryAccessStore, SeededRandomness
 from shared.domain.durations import format_duration
 from shared.domain.errors import InvalidRequest, StoreError
 from shared.domain.instants import SECOND, Instant, to_rfc3339
 from shared.domain.job import JobState
-from shared.domain.keys import job_key
+from shared.domain.keys import RunKey, job_key
+from shared.domain.redrive import may_run_again
+from shared.domain.run import Run
 from shared.domain.timing import API_TIMEOUT_MS
 from tests.simulation.hosts import Host, HostClock
 from tests.simulation.network import Remote, RemoteEntries
@@ -51,7 +56,7 @@ class ApiCall:
         self._job_id = job_id
         self._clock = HostClock(host)
         host.ends_at = world.engine.now + API_TIMEOUT_MS
-        backend = Backend(
+        backend = self._backend = Backend(
             jobs=Remote(world.network, host, "jobs", world.jobs),
             runs=Remote(world.network, host, "runs", world.runs),
             entries=RemoteEntries(world.network, host, "entries", world.entries),
@@ -106,8 +111,32 @@ class ApiCall:
         self.delete()
         self.create()
 
+    def run_now(self) -> None:
+        RunPlanner(self._backend, self._editor).run_now(_CALL, self._job_id, None)
 
-OPERATIONS = ("create", "create", "reschedule", "payload", "pause", "resume", "delete", "recreate")
+    def run_again(self) -> None:
+        """A redrive."""
+        key = self._run_that(may_run_again)
+        if key is not None:
+            RunChangeRoutes(self._backend, self._editor)._retried(_CALL, self._job_id, key.run_id)
+
+    def cancel_run(self) -> None:
+        key = self._run_that(lambda run: run.status.is_alive)
+        if key is not None:
+            now = self._clock.now()
+            self._backend.runs.request_cancel(key, at=now, expires_at=Instant(now + RETENTION_MS))
+
+    def _run_that(self, admits: Callable[[Run], bool]) -> RunKey | None:
+        tables = self._world.tables
+        keys = sorted(tables.runs_of_job.get(key_of(self._job_id), ()))
+        admitted = [key for key in keys if admits(tables.runs[key])]
+        return self._world.random.choice(admitted[-6:]) if admitted else None
+
+
+OPERATIONS = (
+    "create", "create", "reschedule", "payload", "pause", "resume", "delete", "recreate",
+    "run_now", "run_again", "cancel_run",
+)  # fmt: skip
 
 
 class Schedules:
@@ -123,6 +152,15 @@ class Schedules:
         body["timeout"] = self._random.choice(["PT1S", "PT10S", "PT60S", "PT5M"])
         if self._random.random() < 0.1:
             body["keep_after_completion"] = "PT0S"
+        if self._random.random() < 0.4:
+            body["retry"] = {
+                "max_attempts": self._random.randint(1, 3),
+                # Half of the waits after the last of these are long enough to become a single fire.
+                "base": self._random.choice(["PT0S", "PT5S", "PT2M"]),
+                "cap": "PT2M",
+            }
+        if self._random.random() < 0.2:
+            body["overlap"] = self._random.choice(["skip", "buffer_one", "cancel_other"])
         if self._random.random() < 0.4:
             body["misfire"] = {
                 "policy": self._random.choice(["fire_once", "fire_all", "skip"]),

@@ -31,6 +31,8 @@ class Host:
     offset_ms: int = 0
     is_alive: bool = True
     is_paused: bool = False
+    #: It runs the next version of Carillon, which says more than this one knows.
+    is_newer: bool = False
     #: What it cannot reach: `db`, `sqs`.
     cut: set[str] = field(default_factory=set)
     strike: Strike | None = None

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from random import Random
 
 from shared.adapters.memory import MemoryDueQueue, SeededRandomness
 from shared.domain.instants import Instant
-from shared.domain.message import Dispatch, encode
+from shared.domain.message import VERSION, Dispatch, decode, encode
 from shared.ports import Delivery, SendReport
 from tests.simulation.hosts import TrueClock
 from tests.simulation.ledger import Ledger
 from tests.simulation.profile import Profile
+
+
+def of_next_version(body: str) -> str:
+    """As the next version may write it: with members that this one does not know."""
+    return json.dumps(json.loads(body) | {"v": VERSION + 1, "added_later": {"by": "the next version"}})
 
 
 class SimulatedLane(MemoryDueQueue):
@@ -25,7 +31,7 @@ class SimulatedLane(MemoryDueQueue):
         #: Called when a message may be received.
         self.waiting: list[Callable[[], None]] = []
 
-    def send(self, dispatches: Sequence[Dispatch]) -> SendReport:
+    def send(self, dispatches: Sequence[Dispatch], *, is_newer: bool = False) -> SendReport:
         accepted: set[int] = set()
         refused: dict[int, str] = {}
         for index, dispatch in enumerate(dispatches):
@@ -35,9 +41,9 @@ class SimulatedLane(MemoryDueQueue):
                 self._ledger.refused_by_queue(dispatch)
             elif dice < self._profile.refused + self._profile.unsent:
                 if self._random.random() < 0.5:
-                    self._accept(dispatch)
+                    self._accept(dispatch, is_newer=is_newer)
             else:
-                self._accept(dispatch)
+                self._accept(dispatch, is_newer=is_newer)
                 accepted.add(index)
         self._tell()
         return SendReport(frozenset(accepted), refused)
@@ -46,12 +52,12 @@ class SimulatedLane(MemoryDueQueue):
         for call in self.waiting:
             call()
 
-    def _accept(self, dispatch: Dispatch) -> None:
+    def _accept(self, dispatch: Dispatch, *, is_newer: bool) -> None:
         self._ledger.accepted_by_queue(dispatch)
-        body = encode(dispatch)
+        body = of_next_version(encode(dispatch)) if is_newer else encode(dispatch)
         profile, random = self._profile, self._random
         if not self.is_healed and random.random() < profile.purged:
-            self._ledger.purged(dispatch)
+            self._ledger.purged_runs.add(dispatch.key)
             return
         self._put(body, late=not self.is_healed and random.random() < profile.delayed)
         if not self.is_healed and random.random() < profile.duplicated:
@@ -77,6 +83,12 @@ class SimulatedLane(MemoryDueQueue):
     def hide(self, delivery: Delivery, *, seconds: int) -> None:
         super().hide(delivery, seconds=seconds)
         self._tell()
+
+    def lose_all(self) -> None:
+        """Purged by an operator, or expired."""
+        for message in self._messages.values():
+            self._ledger.purged_runs.add(decode(message.body).key)
+        self._messages.clear()
 
     def next_visible_at(self) -> Instant | None:
         return min((message.visible_at for message in self._messages.values()), default=None)

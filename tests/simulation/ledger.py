@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from shared.domain.entry import Entry
 from shared.domain.instants import Instant
 from shared.domain.job import Job, JobState
-from shared.domain.keys import RunKey
+from shared.domain.keys import RunKey, run_id_of
 from shared.domain.message import Dispatch
 from shared.domain.run import Run, RunStatus
 from shared.domain.schedules import At, fire_at, slots
@@ -32,6 +32,7 @@ class Violation:
 
 @dataclass(slots=True)
 class Fire:
+    key: RunKey
     slot: Instant
     due: Instant
 
@@ -58,12 +59,16 @@ class Generation:
             self._grow()
         return self._fires[index] if index < len(self._fires) else None
 
+    def last_fire(self) -> Fire | None:
+        """None when there is none, or none is known to be the last: a schedule without an end is not followed."""
+        return self._fires[-1] if self._is_complete and self._fires else None
+
     def _grow(self) -> None:
         job = self.job
         if job.state is not JobState.ACTIVE:
             self._is_complete = True
         elif isinstance(job.schedule, At):
-            self._fires = [Fire(job.schedule.instant, fire_at(job.schedule, job.job_key, job.schedule.instant))]
+            self._fires = [self._fire_of(job.schedule.instant)]
             self._is_complete = True
         else:
             if self._rest is None:
@@ -72,7 +77,11 @@ class Generation:
             if slot is None:
                 self._is_complete = True
             else:
-                self._fires.append(Fire(slot, fire_at(job.schedule, job.job_key, slot)))
+                self._fires.append(self._fire_of(slot))
+
+    def _fire_of(self, slot: Instant) -> Fire:
+        job = self.job
+        return Fire(RunKey(job.job_key, run_id_of(slot)), slot, fire_at(job.schedule, job.job_key, slot))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +98,23 @@ class Ledger:
         self.now = now
         self.violations: list[Violation] = []
         self.generations: dict[str, list[Generation]] = defaultdict(list)
-        #: By (job_key, slot): the newest generation of which the queue holds, or held, a message; and when it came.
-        self.accepted: dict[tuple[str, Instant], int] = {}
-        self.accepted_at: dict[tuple[str, Instant], int] = {}
+        #: By run: the newest generation of which the queue holds, or held, a message; and when it came.
+        self.accepted: dict[RunKey, int] = {}
+        self.accepted_at: dict[RunKey, int] = {}
         self.sent: list[tuple[int, Dispatch]] = []
+        #: Of single fires: the attempts that the queue took, or refused for good.
+        self.attempted: set[tuple[RunKey, int]] = set()
         #: As `accepted`: what the queue will never take.
-        self.refused: dict[tuple[str, Instant], int] = {}
-        self.purged_slots: set[tuple[str, Instant]] = set()
-        self.rows: dict[tuple[str, Instant], Run] = {}
+        self.refused: dict[RunKey, int] = {}
+        self.purged_runs: set[RunKey] = set()
+        self.rows: dict[RunKey, Run] = {}
         self.gaps: dict[str, list[Run]] = defaultdict(list)
         #: True time of each claim, by run and token; and of each read of a job, by worker and job.
         self.claims: dict[tuple[RunKey, int], int] = {}
         self.reads: dict[tuple[str, str], list[int]] = defaultdict(list)
         self.ends: dict[RunKey, set[int]] = defaultdict(set)
+        #: Runs of which the API said that they are cancelled: none of them was running.
+        self.cancelled: set[RunKey] = set()
         self.starts: list[Start] = []
         #: Who acts now: at most one host.
         self.acting: Callable[[], list[str]] = list
@@ -143,31 +156,31 @@ class Ledger:
     # Slots -----------------------------------------------------------------------------------------------------------
 
     def accepted_by_queue(self, dispatch: Dispatch) -> None:
-        key = (dispatch.job_key, dispatch.slot)
+        key = dispatch.key
         self.accepted[key] = max(dispatch.generation, self.accepted.get(key, 0))
         self.accepted_at.setdefault(key, self.now())
+        self.attempted.add((key, dispatch.attempt))
         self.sent.append((self.now(), dispatch))
 
     def refused_by_queue(self, dispatch: Dispatch) -> None:
-        key = (dispatch.job_key, dispatch.slot)
+        key = dispatch.key
         self.refused[key] = max(dispatch.generation, self.refused.get(key, 0))
+        self.attempted.add((key, dispatch.attempt))
 
-    def purged(self, dispatch: Dispatch) -> None:
-        self.purged_slots.add((dispatch.job_key, dispatch.slot))
-
-    def is_recorded(self, job_key: str, slot: Instant, generation: int) -> bool:
+    def is_recorded(self, fire: Fire, generation: int) -> bool:
         """A run row, or a gap, stands for this slot as this generation planned it."""
-        row = self.rows.get((job_key, slot))
-        if row is not None and (row.generation >= generation or row.status.is_final):
+        row = self.rows.get(fire.key)
+        if row is not None and (row.generation >= generation or row.status.is_final or fire.key in self.cancelled):
             return True
         # The row that says so is put only where none is; one of an older generation stays.
-        if row is not None and self.refused.get((job_key, slot), 0) >= generation:
+        if row is not None and self.refused.get(fire.key, 0) >= generation:
             return True
-        return any(gap.gap is not None and gap.gap.first <= slot <= gap.gap.last for gap in self.gaps[job_key])
+        gaps = self.gaps[fire.key.job_key]
+        return any(gap.gap is not None and gap.gap.first <= fire.slot <= gap.gap.last for gap in gaps)
 
-    def is_settled(self, job_key: str, slot: Instant, generation: int) -> bool:
+    def is_settled(self, fire: Fire, generation: int) -> bool:
         """It is in the queue, or recorded."""
-        return self.accepted.get((job_key, slot), 0) >= generation or self.is_recorded(job_key, slot, generation)
+        return self.accepted.get(fire.key, 0) >= generation or self.is_recorded(fire, generation)
 
     def check_settled(self, entry: Entry, before: int, why: str) -> None:
         """I5: whoever takes over now starts `entry` at `before`, so every earlier fire must be settled."""
@@ -175,7 +188,7 @@ class Ledger:
         if generation is None or entry.is_single or entry.is_tombstone:
             return
         while (fire := generation.fire(generation.settled)) is not None and fire.due < before:
-            if not self.is_settled(entry.job_key, fire.slot, entry.generation):
+            if not self.is_settled(fire, entry.generation):
                 self.violate("I5", f"{why} passes {entry.entry_id} slot {fire.slot} (fires {fire.due}) unsettled")
             generation.settled += 1
 
@@ -185,16 +198,31 @@ class Ledger:
         if run.gap is not None:
             self.gaps[run.job_key].append(run)
             return
-        self.rows[run.job_key, run.slot] = run
+        self.rows[run.key] = run
+        if run.status is RunStatus.WAITING and old is not None and old.token != run.token:
+            self._run_again(old)
+            return
         if run.status is RunStatus.RUNNING and (old is None or old.token != run.token):
             self.claims[run.key, run.token] = self.now()
             self._check_token(run)
         if run.status.is_final and (old is None or not old.status.is_final) and run.token:
-            self.ends[run.key].add(run.token)
-            if len(self.ends[run.key]) > 1:
-                self.violate("I2", f"{run.key} ended by tokens {sorted(self.ends[run.key])}")
+            self._check_end(run)
         if old is not None and old.status.is_final and run.token != old.token:
             self.violate("I2", f"{run.key} ended with token {old.token} and is claimed again with {run.token}")
+
+    def _run_again(self, old: Run) -> None:
+        """The API asked for it, and whatever the run was before is over."""
+        if old.status in {RunStatus.SUCCEEDED, RunStatus.RUNNING}:
+            self.violate("I2", f"{old.key} is {old.status} with token {old.token} and is to run again")
+        self.ends.pop(old.key, None)
+        self.cancelled.discard(old.key)
+
+    def _check_end(self, run: Run) -> None:
+        self.ends[run.key].add(run.token)
+        if len(self.ends[run.key]) > 1:
+            self.violate("I2", f"{run.key} ended by tokens {sorted(self.ends[run.key])}")
+        if run.cancel_requested_at is not None:
+            self.violate("I4", f"{run.key} ended {run.status}, though its end was asked for before")
 
     def _check_token(self, run: Run) -> None:
         if run.claimed_at is not None and run.fire_at - run.claimed_at > self.hold_ms:
@@ -216,6 +244,8 @@ class Ledger:
 
     def _check_start(self, start: Start) -> None:
         """I4: what the API answered holds."""
+        if start.key in self.cancelled:
+            self.violate("I4", f"{start.host} started {start.key}, which the API had cancelled")
         holding = self.generations[start.key.job_key][-1]
         if holding.answered_at is None or holding.job.state not in {JobState.PAUSED, JobState.CANCELLED}:
             return

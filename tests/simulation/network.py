@@ -225,8 +225,11 @@ class RemoteLane:
         self._lane = lane
 
     def send(self, dispatches: Sequence[Dispatch]) -> SendReport:
+        def send(dispatches: Sequence[Dispatch]) -> SendReport:
+            return self._lane.send(dispatches, is_newer=self._host.is_newer)
+
         try:
-            return self._network.call(self._host, "sqs", "lane.send", (list(dispatches),), self._lane.send)
+            return self._network.call(self._host, "sqs", "lane.send", (list(dispatches),), send)
         except StoreError:
             return SendReport()
 

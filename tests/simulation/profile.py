@@ -10,7 +10,8 @@ from shared.domain.instants import DAY, HOUR, SECOND
 OPERATIONS = (
     "fleet.checkpoint", "fleet.checkpoint", "fleet.beat", "fleet.snapshot", "fleet.take", "entries.due",
     "entries.clear_fresh", "entries.move", "entries.delete", "lane.send", "lane.send", "lane.hide", "runs.insert",
-    "runs.finish", "runs.heartbeat", "runs.take_over", "jobs.get_many", "jobs.write", "jobs.complete",
+    "runs.finish", "runs.postpone", "runs.plan", "runs.heartbeat", "runs.take_over", "jobs.get_many", "jobs.write",
+    "jobs.complete",
 )  # fmt: skip
 
 
@@ -41,6 +42,8 @@ class Profile:
     outages: bool = False
     brake: bool = False
     resizes: bool = False
+    #: A rolling deploy brings the next version, so that both work side by side.
+    upgrades: bool = False
     #: Largest error of a host's wall clock.
     skew_ms: int = 0
     node_skew_ms: int = 0
@@ -106,6 +109,7 @@ def _one_failure(random: Random) -> Profile:
         kills=True,
         pauses=random.random() < 0.5,
         resizes=random.random() < 0.5,
+        upgrades=random.random() < 0.5,
         duplicated=0.05,
         slow_runs=0.2,
         is_calm=True,
@@ -188,6 +192,7 @@ def _storm(random: Random) -> Profile:
         outages=random.random() < 0.4,
         brake=random.random() < 0.15,
         resizes=random.random() < 0.5,
+        upgrades=random.random() < 0.5,
         skew_ms=skew_ms,
         node_skew_ms=random.choice([0, skew_ms]),
         clock_steps=random.random() < 0.5,

@@ -84,7 +84,11 @@ class Script:
             profile = self.profile
             possible = [(self._kill, profile.kills), (self._pause, profile.pauses), (self._resize, profile.resizes)]
             possible += [(self._partition, profile.partitions), (self._outage, profile.outages)]
-            possible += [(self._brake, profile.brake), (self._step_clock, profile.clock_steps)]
+            possible += [
+                (self._purge, profile.purged > 0),
+                (self._brake, profile.brake),
+                (self._step_clock, profile.clock_steps),
+            ]
             kinds = [kind for kind, is_on in possible if is_on]
             if kinds:
                 self.random.choice(kinds)()
@@ -158,6 +162,11 @@ class Script:
         self.world.note("world", "outage of", (service, duration_ms), None)
         self.engine.after(duration_ms, lambda: network.out.discard(service))
 
+    def _purge(self) -> None:
+        name = self.random.choice(list(self.world.lanes))
+        self.world.lanes[name].lose_all()
+        self.world.note("world", "messages are gone", (name,), None)
+
     def _brake(self) -> None:
         self.world.fleet.set_firing(is_firing=False)
         self.world.note("world", "brake", (), None)
@@ -183,6 +192,7 @@ class Script:
 
     def _deploy(self, old: list[NodeProcess]) -> None:
         """New nodes come, then the old ones are told to go."""
+        self.world.is_upgraded = self.profile.upgrades
         for number, process in enumerate(old):
             self.engine.after(number * 3 * SECOND, self.world.start_node)
             self.engine.after(number * 3 * SECOND + 2 * SECOND, lambda process=process: self._stop(process))  # type: ignore[misc]
@@ -251,8 +261,7 @@ class Script:
         for run_key in [
             key for key, run in tables.runs.items() if run.expires_at is not None and run.expires_at < before
         ]:
-            tables.runs.pop(run_key)
-            tables.runs_of_job[run_key.job_key].discard(run_key)
+            tables.remove_run(run_key)
 
     # The end ---------------------------------------------------------------------------------------------------------
 

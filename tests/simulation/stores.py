@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from shared.adapters.memory import MemoryEntryStore, MemoryFleetStore, MemoryJobStore, MemoryTables
+from shared.adapters.memory import MemoryEntryStore, MemoryFleetStore, MemoryJobStore, MemoryRunStore, MemoryTables
+from shared.domain.entry import Entry
 from shared.domain.fleet import FleetSnapshot, Lease, Node
 from shared.domain.instants import Instant
 from shared.domain.job import Job
-from shared.domain.keys import EntryKey
-from shared.domain.run import Run
+from shared.domain.keys import EntryKey, RunKey
+from shared.domain.run import Run, RunStatus
 from shared.ports import JobWrite, WriteOutcome, Written
 from shared.ports.fleet_store import BeatAnswer
 from tests.simulation.engine import Engine
@@ -67,22 +68,28 @@ class RecordedEntryStore(MemoryEntryStore):
     def delete(self, keys: Collection[EntryKey]) -> None:
         for key in keys:
             entry = self._tables.entries.get(key.shard, {}).get(key.entry_id)
-            job = None if entry is None else self._tables.jobs.get(entry.job_key)
-            if entry is None or job is None or job.generation != entry.generation:
-                continue
-            if entry.is_single and entry.slot is not None:
-                if not self._ledger.is_settled(entry.job_key, entry.slot, entry.generation):
-                    self._ledger.violate("I5", f"{entry.entry_id} is deleted unsettled")
-            elif not entry.is_tombstone:
-                self._check_deleted(entry.job_key, entry.generation)
+            if entry is not None:
+                self._check_settled(entry)
         super().delete(keys)
+
+    def _check_settled(self, entry: Entry) -> None:
+        """Before it goes."""
+        job = self._tables.jobs.get(entry.job_key)
+        is_of_schedule = entry.schedule is not None
+        if is_of_schedule and (job is None or job.generation != entry.generation):
+            return
+        if entry.run_id is not None and not is_of_schedule:
+            if (RunKey(entry.job_key, entry.run_id), entry.attempt) not in self._ledger.attempted:
+                self._ledger.violate("I5", f"{entry.entry_id} is deleted, and its attempt was never sent")
+        elif not entry.is_tombstone:
+            self._check_deleted(entry.job_key, entry.generation)
 
     def _check_deleted(self, job_key: str, number: int) -> None:
         generation = self._ledger.generation_of(job_key, number)
         if generation is None:
             return
         while (fire := generation.fire(generation.settled)) is not None:
-            if not self._ledger.is_settled(job_key, fire.slot, number):
+            if not self._ledger.is_settled(fire, number):
                 self._ledger.violate("I5", f"{job_key}#{number} is deleted with slot {fire.slot} unsettled")
                 return
             generation.settled += 1
@@ -102,6 +109,18 @@ class RecordedEntryStore(MemoryEntryStore):
         if entry is not None and not entry.fresh:
             watermark = self._tables.leases.get(key.shard, Lease(key.shard)).watermark
             self._ledger.check_settled(entry, max(watermark + 1, entry.next_at), why)
+
+
+class RecordedRunStore(MemoryRunStore):
+    def __init__(self, tables: MemoryTables, ledger: Ledger) -> None:
+        super().__init__(tables)
+        self._ledger = ledger
+
+    def request_cancel(self, key: RunKey, *, at: Instant, expires_at: Instant) -> Run | None:
+        run = super().request_cancel(key, at=at, expires_at=expires_at)
+        if run is not None and run.status is RunStatus.CANCELLED and run.cancel_requested_at is not None:
+            self._ledger.cancelled.add(key)
+        return run
 
 
 class RecordedFleetStore(MemoryFleetStore):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from shared.domain.instants import SECOND
 from shared.domain.job import JobState
+from shared.domain.run import RunStatus
 from tests.simulation.ledger import Fire, Generation, Violation
 
 if TYPE_CHECKING:
@@ -20,7 +21,13 @@ _SWEEP_MS = 2 * SECOND
 
 def problems_at_the_end(world: World, owed_until: int) -> list[Violation]:
     """What is not settled (yet): I1, runs without an end, shards without an owner, entries without a job."""
-    return [*_lost(world, owed_until), *_unfinished(world, owed_until), *ownerless(world), *_orphans(world)]
+    return [
+        *_lost(world, owed_until),
+        *_unfinished(world, owed_until),
+        *ownerless(world),
+        *_orphans(world, owed_until),
+        *_uncompleted(world, owed_until),
+    ]
 
 
 def promises_broken(world: World) -> list[Violation]:
@@ -47,32 +54,28 @@ def owed(world: World, owed_until: int) -> Iterator[tuple[Generation, Fire]]:
 def _lost(world: World, owed_until: int) -> Iterator[Violation]:
     ledger = world.ledger
     for generation, fire in owed(world, owed_until):
-        job = generation.job
-        if (job.job_key, fire.slot) in ledger.purged_slots:
-            continue
-        if not ledger.is_recorded(job.job_key, fire.slot, job.generation):
-            is_sent = ledger.accepted.get((job.job_key, fire.slot), 0) >= job.generation
-            detail = f"{job.job_key}#{job.generation} slot {fire.slot}, due {fire.due}: " + (
+        number = generation.job.generation
+        if fire.key not in ledger.purged_runs and not ledger.is_recorded(fire, number):
+            is_sent = ledger.accepted.get(fire.key, 0) >= number
+            detail = f"{fire.key} of generation {number}, due {fire.due}: " + (
                 "sent, but there is no row" if is_sent else "never sent"
             )
             yield Violation("I1", world.engine.now, detail)
 
 
 def _unfinished(world: World, owed_until: int) -> Iterator[Violation]:
-    for (job_key, slot), run in world.ledger.rows.items():
-        if run.status.is_alive and run.fire_at <= owed_until - 10 * SECOND:
-            yield Violation(
-                "I1", world.engine.now, f"{job_key} slot {slot} is {run.status} for ever, token {run.token}"
-            )
-    for job_key, slot in world.ledger.accepted:
-        is_purged = (job_key, slot) in world.ledger.purged_slots
-        if (job_key, slot) not in world.ledger.rows and not is_purged and slot <= owed_until - 10 * SECOND:
-            yield Violation("I1", world.engine.now, f"{job_key} slot {slot} was sent and left no row")
-    for key, last in world.ledger.rows.items():
+    ledger, now, due = world.ledger, world.engine.now, owed_until - 10 * SECOND
+    for key, run in ledger.rows.items():
+        starts_at = max(run.fire_at, run.lease_until) if run.status is RunStatus.WAITING else run.fire_at
+        if run.status.is_alive and starts_at <= due and key not in ledger.purged_runs:
+            yield Violation("I1", now, f"{key} is {run.status} for ever, token {run.token}")
         # Not the ledger but the table: a row that somebody removed before its time.
-        is_kept = last.expires_at is None or last.expires_at > world.engine.now
-        if last.key not in world.tables.runs and is_kept:
-            yield Violation("I1", world.engine.now, f"the row of {key} is gone")
+        is_kept = run.expires_at is None or run.expires_at > now
+        if key not in world.tables.runs and is_kept:
+            yield Violation("I1", now, f"the row of {key} is gone")
+    for key in ledger.accepted:
+        if key not in ledger.rows and key not in ledger.purged_runs and ledger.accepted_at[key] <= due:
+            yield Violation("I1", now, f"{key} was sent and left no row")
 
 
 def ownerless(world: World) -> Iterator[Violation]:
@@ -84,12 +87,26 @@ def ownerless(world: World) -> Iterator[Violation]:
             yield Violation("I6", world.engine.now, f"shard {shard} has no owner: {lease}")
 
 
-def _orphans(world: World) -> Iterator[Violation]:
+def _orphans(world: World, owed_until: int) -> Iterator[Violation]:
     for entries in world.tables.entries.values():
         for entry in entries.values():
             job = world.tables.jobs.get(entry.job_key)
-            if job is not None and job.generation != entry.generation:
+            if entry.is_single and entry.schedule is None:
+                if entry.next_at <= owed_until - 10 * SECOND:
+                    yield Violation("I1", world.engine.now, f"single fire {entry.entry_id} is left")
+            elif job is not None and job.generation != entry.generation:
                 yield Violation("orphan", world.engine.now, f"{entry.entry_id} outlives its generation")
+
+
+def _uncompleted(world: World, owed_until: int) -> Iterator[Violation]:
+    """A job that has nothing left to fire says so."""
+    for job_key, generations in world.ledger.generations.items():
+        job, last = world.tables.jobs.get(job_key), generations[-1].last_fire()
+        if job is None or job.state is not JobState.ACTIVE or last is None or last.due > owed_until - 10 * SECOND:
+            continue
+        row = world.ledger.rows.get(last.key)
+        if last.key not in world.ledger.purged_runs and (row is None or not row.status.is_alive):
+            yield Violation("completion", world.engine.now, f"{job_key} is active, though {last.key} was its last run")
 
 
 def _stale(world: World) -> Iterator[Violation]:
@@ -98,7 +115,7 @@ def _stale(world: World) -> Iterator[Violation]:
     """
     grace_ms = world.profile.grace_ms + world.profile.skew_ms + 10 * SECOND
     for at, dispatch in world.ledger.sent:
-        if at != world.ledger.accepted_at[dispatch.job_key, dispatch.slot]:
+        if dispatch.is_single or at != world.ledger.accepted_at[dispatch.key]:
             continue
         for generation in world.ledger.generations[dispatch.job_key]:
             if generation.job.generation <= dispatch.generation or generation.committed_at > at - grace_ms:
@@ -114,17 +131,17 @@ def _late(world: World) -> Iterator[Violation]:
     if not world.profile.is_calm:
         return
     for generation, fire in owed(world, world.engine.now - 30 * SECOND):
-        accepted_at = world.ledger.accepted_at.get((generation.job.job_key, fire.slot))
+        accepted_at = world.ledger.accepted_at.get(fire.key)
         visible_at = max(int(fire.due), generation.committed_at + _SWEEP_MS)
         if accepted_at is not None and accepted_at - visible_at > _LATE_MS:
             late_ms = accepted_at - visible_at
-            yield Violation("I6", accepted_at, f"{generation.job.job_key} slot {fire.slot} sent {late_ms} ms late")
+            yield Violation("I6", accepted_at, f"{fire.key} sent {late_ms} ms late")
 
 
 def _attempts(world: World) -> Iterator[Violation]:
     """Where no worker dies, sleeps or is cut off, none is given up for lost."""
     if world.profile.trouble_ms or world.profile.kills:
         return
-    for (job_key, slot), run in world.ledger.rows.items():
+    for key, run in world.ledger.rows.items():
         if any(attempt.error is not None and attempt.error.type == "lost" for attempt in run.attempts):
-            yield Violation("attempt", world.engine.now, f"{job_key} slot {slot}: attempt lost, though nobody died")
+            yield Violation("attempt", world.engine.now, f"{key}: attempt lost, though nobody died")

@@ -14,7 +14,7 @@ from shared.adapters.memory import SeededRandomness
 from shared.domain.errors import StoreError
 from shared.domain.instants import SECOND
 from tests.simulation.hosts import Host, HostClock
-from tests.simulation.network import Remote, RemoteJobs, RemoteLane
+from tests.simulation.network import Remote, RemoteEntries, RemoteJobs, RemoteLane
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -42,7 +42,7 @@ class SimulatedTarget:
         if random.random() < world.profile.own_changes and not world.network.is_healed:
             # A handler that changes or ends its own job, at the very moment at which the scheduler is busy with it.
             world.call(random.choice(OWN_OPERATIONS), call.job_id)
-        if random.random() >= world.profile.slow_runs:
+        if world.network.is_healed or random.random() >= world.profile.slow_runs:
             world.engine.sleep(random.randint(0, 200))
             return succeeded()
         world.engine.sleep(random.choice([500, 5_000, 20_000, 45_000, 70_000]))
@@ -72,6 +72,8 @@ class WorkerProcess:
                 randomness=SeededRandomness(f"{host.name}/{name}"),
                 settings=world.worker_settings,
                 worker_id=host.name,
+                lane=name,
+                entry_store=RemoteEntries(world.network, host, "entries", world.entries),
             )
             self.executors[name] = executor
             _LaneTasks(world, host, queue=queue, executor=executor, name=name)

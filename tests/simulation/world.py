@@ -11,7 +11,6 @@ from random import Random
 from typing import Any
 
 from functions.worker.settings import WorkerSettings
-from shared.adapters.memory import MemoryRunStore
 from shared.domain.instants import SECOND, Instant, to_rfc3339
 from shared.domain.timing import Timing
 from shared.schema import LANES
@@ -23,7 +22,13 @@ from tests.simulation.ledger import Ledger, Violation
 from tests.simulation.network import Network
 from tests.simulation.nodes import NodeProcess
 from tests.simulation.profile import Profile, profile_of
-from tests.simulation.stores import RecordedEntryStore, RecordedFleetStore, RecordedJobStore, RecordedTables
+from tests.simulation.stores import (
+    RecordedEntryStore,
+    RecordedFleetStore,
+    RecordedJobStore,
+    RecordedRunStore,
+    RecordedTables,
+)
 from tests.simulation.workers import WorkerProcess
 
 #: 2026-11-27T00:00:00Z, and a bit, so that minutes do not begin with the world.
@@ -40,9 +45,14 @@ class Result:
     simulated_ms: int
 
 
+def dice_of(seed: int) -> Random:
+    """The first thing they decide is the profile."""
+    return Random(f"carillon-{seed}")
+
+
 class World:
     def __init__(self, seed: int, *, is_traced: bool = False) -> None:
-        self.random = Random(f"carillon-{seed}")
+        self.random = dice_of(seed)
         self.profile = profile_of(self.random)
         self.engine = Engine(Random(self.random.random()), START)
         self.trace: list[str] | None = [] if is_traced else None
@@ -51,7 +61,7 @@ class World:
         self.tables = RecordedTables(clock=clock, ledger=self.ledger)
         self.jobs = RecordedJobStore(self.tables, self.ledger, self.engine)
         self.entries = RecordedEntryStore(self.tables, self.ledger, page_size=self.random.choice([1, 3, 50]))
-        self.runs = MemoryRunStore(self.tables)
+        self.runs = RecordedRunStore(self.tables, self.ledger)
         self.hosts: dict[str, Host] = {}
         self.fleet = RecordedFleetStore(self.tables, self.ledger, self.hosts)
         self.lanes = {
@@ -72,6 +82,8 @@ class World:
         self.calls: set[str] = set()
         self._api_offsets = [self.skew(self.profile.skew_ms) for _ in range(3)]
         self._named = 0
+        #: Hosts that start from now on run the next version.
+        self.is_upgraded = False
 
     def note(self, who: str, what: str, args: tuple[Any, ...], answer: object) -> None:
         if self.trace is not None:
@@ -115,7 +127,8 @@ class World:
 
     def _host(self, kind: str, offset_ms: int) -> Host:
         self._named += 1
-        host = self.hosts[f"{kind}-{self._named}"] = Host(f"{kind}-{self._named}", self.engine, offset_ms)
+        name = f"{kind}-{self._named}"
+        host = self.hosts[name] = Host(name, self.engine, offset_ms, is_newer=self.is_upgraded)
         self.note(host.name, "starts", (f"clock {offset_ms:+} ms",), None)
         return host
 

@@ -1,0 +1,58 @@
+"""A planted bug, and the search for a world that notices it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
+
+from functions.worker.settings import WorkerSettings
+from tests.simulation import world as world_module
+from tests.simulation.profile import Profile, profile_of
+from tests.simulation.script import simulate
+from tests.simulation.world import Result, dice_of
+
+Plant = Callable[[ExitStack], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """`rule` is what the real code observes and this one does not. `worlds` says where it can matter at all; the others
+    are not tried.
+    """
+
+    name: str
+    rule: str
+    plant: Plant
+    worlds: Callable[[Profile], bool] = lambda _: True
+
+    def may_matter(self, seed: int) -> bool:
+        return self.worlds(profile_of(dice_of(seed)))
+
+
+@contextmanager
+def with_bug(mutant: Mutant) -> Iterator[None]:
+    with ExitStack() as stack:
+        mutant.plant(stack)
+        yield
+
+
+def find(mutant: Mutant, seeds: Iterable[int]) -> Result | None:
+    """The first run that breaks an invariant under the planted bug."""
+    with with_bug(mutant):
+        return next((result for result in map(simulate, filter(mutant.may_matter, seeds)) if result.violations), None)
+
+
+def instead(target: Any, name: str, value: Any) -> Plant:
+    """`value` takes the place of the attribute."""
+
+    def plant(stack: ExitStack) -> None:
+        stack.enter_context(patch.object(target, name, value))
+
+    return plant
+
+
+def worker_settings(**changes: Any) -> Plant:
+    return instead(world_module, "WorkerSettings", lambda: WorkerSettings(**changes))

@@ -1,0 +1,67 @@
+"""Conditions of writes."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+from unittest.mock import patch
+
+from shared.adapters.memory import MemoryEntryStore, MemoryFleetStore, MemoryJobStore, MemoryRunStore
+from shared.domain.entry import Entry
+from shared.domain.fleet import Lease
+from shared.domain.instants import Instant
+from shared.domain.keys import EntryKey
+from shared.ports import JobWrite
+from tests.simulation.planted.mutant import Mutant, instead
+
+
+def _move_that_creates(stack: ExitStack) -> None:
+    ghosts: dict[str, Entry] = {}
+
+    def apply(self: MemoryJobStore, change: JobWrite) -> None:
+        if change.put_entry is not None:
+            ghosts[change.put_entry.entry_id] = change.put_entry
+        original_apply(self, change)
+
+    def move(self: MemoryEntryStore, key: EntryKey, next_at: Instant) -> bool:
+        of_shard = self._tables.entries.setdefault(key.shard, {})
+        if key.entry_id not in of_shard and key.entry_id in ghosts:
+            of_shard[key.entry_id] = replace(ghosts[key.entry_id], next_at=next_at, fresh=False)
+        return original_move(self, key, next_at)
+
+    original_apply, original_move = MemoryJobStore._apply, MemoryEntryStore.move
+    stack.enter_context(patch.object(MemoryJobStore, "_apply", apply))
+    stack.enter_context(patch.object(MemoryEntryStore, "move", move))
+
+
+def _checkpoint_of_anyone(self: MemoryFleetStore, lease: Lease) -> bool:
+    stored = self._lease(lease.shard)
+    self._tables.leases[lease.shard] = replace(stored, watermark=max(stored.watermark, lease.watermark))
+    return True
+
+
+def _finish_and_delete_superseded(self: MemoryRunStore, finishes: Any) -> Any:
+    answers = _FINISH(self, finishes)
+    for finish in finishes:
+        if finish.reason == "superseded":
+            self._tables.runs.pop(finish.key, None)
+    return answers
+
+
+_FINISH = MemoryRunStore.finish
+
+
+REQUIRED = (
+    Mutant("move_creates", "a move creates no entry (attribute_exists)", _move_that_creates),
+    Mutant(
+        "row_deleted",
+        "a superseded run keeps its row",
+        instead(MemoryRunStore, "finish", _finish_and_delete_superseded),
+    ),
+    Mutant(
+        "epoch_unchecked",
+        "a checkpoint is conditional on owner and epoch",
+        instead(MemoryFleetStore, "checkpoint", _checkpoint_of_anyone),
+    ),
+)

@@ -1,0 +1,135 @@
+"""What the watermark speaks for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from functions.scheduler import shard as shard_module
+from functions.scheduler.due import Due, flight_of
+from functions.scheduler.keeping import Keeper
+from functions.scheduler.shard import Shard
+from shared.domain.entry import Entry, first_unsettled
+from shared.domain.fleet import Lease
+from shared.domain.instants import Instant
+from shared.domain.keys import EntryKey
+from shared.domain.schedules import fire_at, slots
+from tests.simulation.planted.mutant import Mutant, instead
+
+
+def _checkpoint_after_clearing(self: Keeper) -> None:
+    for shard in list(self.owned.shards.values()):
+        fired = [
+            EntryKey(shard.number, resident.entry_id)
+            for key in list(shard._fresh)
+            if (resident := shard._residents[key]).slot is None
+            or resident.slot != first_unsettled(resident.entry, shard.lease.watermark)
+        ]
+        if fired:
+            self.owned.ports.entries.clear_fresh(fired)
+            shard.cleared_fresh(fired)
+    _CHECKPOINT(self)
+
+
+_CHECKPOINT = Keeper.checkpoint_once
+
+
+def _place_without_waiting(self: Shard, resident: Any, now: Instant) -> None:
+    before, resident.unsettled = resident.unsettled, 0
+    try:
+        _PLACE(self, resident, now)
+    finally:
+        resident.unsettled = before
+
+
+_PLACE = Shard._place
+
+
+def _watermark_ahead(self: Shard) -> Instant | None:
+    before, self._unsettled = self._unsettled, {}
+    try:
+        return _SAFE_WATERMARK(self)
+    finally:
+        self._unsettled = before
+
+
+_SAFE_WATERMARK = Shard.safe_watermark
+
+
+def _first_unsettled_from_w(entry: Entry, watermark: Instant) -> Instant | None:
+    if entry.is_single:
+        return entry.slot
+    if entry.schedule is None:
+        return None
+    floor = entry.next_at if entry.fresh else max(watermark + 1, entry.next_at)
+    for slot in slots(entry.schedule, Instant(max(entry.from_at, floor) - 1)):
+        if fire_at(entry.schedule, entry.job_key, slot) >= floor:
+            return slot
+    return None
+
+
+def _ask_and_forget(self: Shard, watermark: Instant) -> Lease:
+    return replace(self.lease, watermark=watermark)
+
+
+def _checkpointed_over_flights(self: Shard, lease: Lease) -> list[EntryKey]:
+    before, self._unsettled = self._unsettled, {}
+    try:
+        return _CHECKPOINTED(self, lease)
+    finally:
+        self._unsettled = before
+
+
+_CHECKPOINTED = Shard.checkpointed
+
+
+def _settle_anything(self: Shard, due: Due, **how: bool) -> None:
+    self._unsettled.setdefault(flight_of(due), due.fire_at)
+    _SETTLE(self, due, **how)
+
+
+_SETTLE = Shard.settle
+
+
+REQUIRED = (
+    Mutant(
+        "fresh_too_soon",
+        "`fresh` is cleared only after the checkpoint",
+        instead(Keeper, "checkpoint_once", _checkpoint_after_clearing),
+    ),
+    Mutant(
+        "moved_unaccepted",
+        "`next_at` is not moved over a slot of the same answer that was not accepted",
+        instead(Shard, "_place", _place_without_waiting),
+    ),
+    Mutant(
+        "watermark_ahead",
+        "W stays before what is in flight",
+        instead(Shard, "safe_watermark", _watermark_ahead),
+    ),
+    Mutant(
+        "from_w",
+        "enumeration starts at W - window",
+        instead(shard_module, "first_unsettled", _first_unsettled_from_w),
+    ),
+)
+FOUND = (
+    Mutant(
+        "watermark_lowered",
+        "after a lost answer no lower W is asked for and believed",
+        instead(Shard, "ask", _ask_and_forget),
+        worlds=lambda profile: "fleet.checkpoint" in profile.focus,
+    ),
+    Mutant(
+        "fresh_in_flight",
+        "`fresh` is not cleared over a slot that was sent while the checkpoint was on its way",
+        instead(Shard, "checkpointed", _checkpointed_over_flights),
+        worlds=lambda profile: "fleet.checkpoint" in profile.focus,
+    ),
+    Mutant(
+        "foreign_answer",
+        "a late answer to an earlier ownership of a shard settles nothing else",
+        instead(Shard, "settle", _settle_anything),
+        worlds=lambda profile: profile.unsent > 0,
+    ),
+)

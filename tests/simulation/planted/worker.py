@@ -1,0 +1,106 @@
+"""Claim, read and hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+from unittest.mock import patch
+
+from functions.worker import claims, executor
+from functions.worker.admission import admit
+from functions.worker.executor import Executor
+from functions.worker.live_run import LiveRun
+from shared.domain import message
+from shared.domain.instants import MINUTE, Instant
+from shared.domain.run import Duplicate, HideUntil, Mine, TakeOver, decide_claim
+from shared.domain.timing import CLOCK_BOUND_MS
+from shared.ports import Delivery
+from tests.simulation.planted.mutant import Mutant, Plant, instead, worker_settings
+
+
+def _deciding(change: Callable[..., Any]) -> Plant:
+    """The claim rule, with `change` asked first."""
+
+    def decide(existing: Any, **given: Any) -> Any:
+        return change(existing, lambda row=existing: decide_claim(row, **given), **given)
+
+    return instead(claims, "decide_claim", decide)
+
+
+def _over_succeeded(existing: Any, decide: Callable[..., Any], *, generation: int, **_: Any) -> Any:
+    if existing.status.is_final and existing.generation < generation:
+        return TakeOver(existing.token + 1, existing.attempt)
+    return decide()
+
+
+def _drop_while_alive(_existing: Any, decide: Callable[..., Any], **_: Any) -> Any:
+    decided = decide()
+    return Duplicate(_existing) if isinstance(decided, HideUntil) else decided
+
+
+def _lost_answer_is_an_attempt(existing: Any, decide: Callable[..., Any], **_: Any) -> Any:
+    decided = decide()
+    return TakeOver(existing.token + 1, existing.attempt + 1) if isinstance(decided, Mine) else decided
+
+
+def _over_cancelled(existing: Any, decide: Callable[..., Any], **_: Any) -> Any:
+    return decide(replace(existing, cancel_requested_at=None))
+
+
+def _read_before_claim(stack: ExitStack) -> None:
+    claim_once = Executor.claim_once
+
+    def claim(self: Any, deliveries: Sequence[Delivery]) -> Any:
+        keys = {each.dispatch.job_key for each in deliveries if each.dispatch is not None}
+        self.early = self._job_store.get_many(keys) if keys else {}
+        return claim_once(self, deliveries)
+
+    def read(self: Any, claimed: Sequence[LiveRun]) -> None:
+        for live in claimed:
+            self._admit_or_end(live, self.early.get(live.run.job_key))
+
+    stack.enter_context(patch.object(Executor, "claim_once", claim))
+    stack.enter_context(patch.object(Executor, "_read", read))
+
+
+def _never_too_early(delivery: Delivery, settings: Any, *, now: Instant, left_ms: float) -> Any:
+    hidden = admit(delivery, settings, now=now, left_ms=left_ms)
+    return None if hidden is not None and hidden.reason == "early" else hidden
+
+
+REQUIRED = (
+    Mutant(
+        "over_succeeded",
+        "what SUCCEEDED is never taken over, whatever the generation",
+        _deciding(_over_succeeded),
+    ),
+    Mutant("dropped_alive", "the message of a live run is hidden, never deleted", _deciding(_drop_while_alive)),
+    Mutant("lost_answer_attempt", "a claim whose answer was lost is one's own", _deciding(_lost_answer_is_an_attempt)),
+    Mutant("read_before_claim", "the job is read after the claim", _read_before_claim),
+    Mutant("row_expires", "a run row outlives its message", worker_settings(run_retention_ms=MINUTE)),
+    Mutant("held_early", "a message too early is hidden, not held", instead(executor, "admit", _never_too_early)),
+)
+FOUND = (
+    Mutant(
+        "clock_bound_once",
+        "a live run is taken over only past twice the clock bound: two clocks may differ by that",
+        worker_settings(clock_bound_ms=CLOCK_BOUND_MS),
+        worlds=lambda profile: profile.skew_ms > 0,
+    ),
+)
+OWN = (
+    Mutant(
+        "over_cancelled",
+        "a run that somebody cancelled is fired by no newer generation",
+        _deciding(_over_cancelled),
+        worlds=lambda profile: profile.api_rate > 0.2,
+    ),
+    Mutant(
+        "next_unreadable",
+        "messages of the next version are read",
+        instead(message, "READABLE_VERSIONS", range(message.VERSION, message.VERSION + 1)),
+        worlds=lambda profile: profile.upgrades,
+    ),
+)
