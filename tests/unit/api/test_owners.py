@@ -59,6 +59,15 @@ def test_a_stranger_neither_sees_nor_changes_what_an_owner_has(example: Example)
     assert of_owner(world, "acme") == before
 
 
+@pytest.mark.parametrize("example", [each for each in SCOPED if EXPECTED[str(each)] == 404], ids=str)
+def test_a_stranger_cannot_tell_what_an_owner_has_from_what_nobody_has(example: Example) -> None:
+    there, nowhere = prepared(), World()
+    replies = [example.send(world, key=world.mint("globex", Scope.READ, Scope.WRITE)) for world in (there, nowhere)]
+    assert [reply.status for reply in replies] == [404, 404]
+    assert replies[0].text == replies[1].text
+    assert replies[0].headers == replies[1].headers
+
+
 @pytest.mark.parametrize("example", [each for each in SCOPED if each.route.method == "GET"], ids=str)
 def test_a_strangers_list_is_empty(example: Example) -> None:
     world = prepared()
