@@ -16,7 +16,7 @@ Event = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """`owner_id` is whose things it acts on; `name` is how records say who did it, and what its rate is counted by."""
+    """`owner_id` is whose things it acts on; `name` is how records say who did it."""
 
     owner_id: str
     name: str

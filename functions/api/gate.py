@@ -58,7 +58,7 @@ class Gate:
         caller = ANONYMOUS
         if route.scope is not None:
             caller = self.authenticator.caller_of(event)
-            self.rates.admit(caller.name, request_id_of(event))
+            self.rates.admit(caller.owner_id, request_id_of(event))
             caller.require(route.scope)
         query = _query_of(event, route)
         owner_id = dict(query).get(OWNER_QUERY)

@@ -13,7 +13,7 @@ MOST_JOBS = 100_000_000
 
 @dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
 class OwnerLimits:
-    """What one owner may have, and each of its callers may ask. None: as `shared/domain/limits.py` says."""
+    """What one owner may have, and how much it may ask, with all its keys. None: as `shared/domain/limits.py` says."""
 
     requests_per_second: Annotated[int, Field(ge=1, le=MOST_REQUESTS_PER_SECOND)] | None = None
     jobs: Annotated[int, Field(ge=1, le=MOST_JOBS)] | None = None

@@ -63,7 +63,7 @@ MAX_RETRY_WORDS = 20
 RETRY_WORD = re.compile(r"[A-Za-z0-9_.:-]{1,128}", re.ASCII)
 MAX_KEEP_AFTER_COMPLETION_MS = 366 * DAY
 
-#: Of one caller, averaged over REQUEST_WINDOW_MS; a burst may use a window's requests at once.
+#: Of one owner, averaged over REQUEST_WINDOW_MS; a burst may use a window's requests at once.
 REQUESTS_PER_SECOND = 500
 REQUEST_WINDOW_MS = 10 * SECOND
 #: Of one owner, ended ones that are still kept included. Counted from an index, so roughly.

@@ -33,8 +33,8 @@ class AccessStore(Protocol):
         """The owner's keys, in no particular order."""
         ...
 
-    def lease_requests(self, caller: str, *, window: Instant, count: int, limit: int, expires_at: Instant) -> bool:
-        """Take `count` of the `limit` requests that a caller may make in the window that starts at `window`.
+    def lease_requests(self, owner_id: str, *, window: Instant, count: int, limit: int, expires_at: Instant) -> bool:
+        """Take `count` of the `limit` requests that an owner may make in the window that starts at `window`.
 
         False, and nothing taken, when fewer are left. After a lost answer they may be taken twice.
         """

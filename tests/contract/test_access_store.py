@@ -135,9 +135,9 @@ def test_the_keys_of_an_owner_are_listed_by_pages(stores: Stores) -> None:
     assert set(listed) == keys
 
 
-def lease(stores: Stores, caller: str = "key:crl_a", *, window: int = NOW, count: int = 3) -> bool:
+def lease(stores: Stores, owner_id: str = "acme", *, window: int = NOW, count: int = 3) -> bool:
     end = Instant(window + 10_000)
-    return stores.access.lease_requests(caller, window=Instant(window), count=count, limit=7, expires_at=end)
+    return stores.access.lease_requests(owner_id, window=Instant(window), count=count, limit=7, expires_at=end)
 
 
 def test_no_more_requests_are_leased_than_a_window_has(stores: Stores) -> None:
@@ -145,7 +145,7 @@ def test_no_more_requests_are_leased_than_a_window_has(stores: Stores) -> None:
     assert lease(stores, count=1)
     assert not lease(stores, count=1)
     assert lease(stores, window=NOW + 10_000)
-    assert lease(stores, "key:crl_b", count=7)
+    assert lease(stores, "acme2", count=7)
 
 
 def test_many_who_lease_at_once_get_no_more_than_there_is(stores: Stores) -> None:

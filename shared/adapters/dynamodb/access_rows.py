@@ -3,7 +3,7 @@
 key#<key_id>           an API key; never expired by TTL, so that a list still shows it
 keys#<owner>           the set of the owner's key ids, kept in one transaction with them
 idem#<owner>#<key>     a receipt
-rate#<caller>#<window> how many requests of a window are taken
+rate#<owner>#<window>  how many requests of a window are taken
 starts#<owner>         until when starts of redriven runs are booked
 grant#<owner>          all grants of the owner, and a revision
 hook#<owner>           all keys that sign the owner's webhooks, and a revision
@@ -69,8 +69,8 @@ def receipt_key(owner_id: str, idempotency_key: str) -> Row:
     return {PARTITION: text(f"idem#{owner_id}#{idempotency_key}")}
 
 
-def rate_key(caller: str, window: Instant) -> Row:
-    return {PARTITION: text(f"rate#{caller}#{window}")}
+def rate_key(owner_id: str, window: Instant) -> Row:
+    return {PARTITION: text(f"rate#{owner_id}#{window}")}
 
 
 def starts_key(owner_id: str) -> Row:

@@ -110,7 +110,7 @@ class DynamoAccessStore:
         found = sorted(map(access_rows.read_key, rows), key=lambda key: key.key_id)
         return Page(tuple(found), encode_cursor(_LIST, owner_id, page[-1]) if len(left) > limit else None)
 
-    def lease_requests(self, caller: str, *, window: Instant, count: int, limit: int, expires_at: Instant) -> bool:
+    def lease_requests(self, owner_id: str, *, window: Instant, count: int, limit: int, expires_at: Instant) -> bool:
         values = {
             ":count": whole(count),
             ":most": whole(limit - count),
@@ -121,7 +121,7 @@ class DynamoAccessStore:
                 "access.lease_requests",
                 lambda: self._client.update_item(
                     TableName=self._table,
-                    Key=access_rows.rate_key(caller, window),
+                    Key=access_rows.rate_key(owner_id, window),
                     UpdateExpression=conditions.LEASE_REQUESTS,
                     ConditionExpression=conditions.LEASE_IS_LEFT,
                     ExpressionAttributeNames=conditions.names(conditions.LEASE_REQUESTS, conditions.LEASE_IS_LEFT),

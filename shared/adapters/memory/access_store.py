@@ -57,13 +57,13 @@ class MemoryAccessStore:
             page = tuple(self._tables.keys[key_id] for key_id in left[:limit])
         return Page(page, encode_cursor(_LIST, owner_id, page[-1].key_id) if len(left) > limit else None)
 
-    def lease_requests(self, caller: str, *, window: Instant, count: int, limit: int, expires_at: Instant) -> bool:
+    def lease_requests(self, owner_id: str, *, window: Instant, count: int, limit: int, expires_at: Instant) -> bool:
         del expires_at
         with self._tables.lock:
-            taken = self._tables.request_leases.get((caller, window), 0) + count
+            taken = self._tables.request_leases.get((owner_id, window), 0) + count
             if taken > limit:
                 return False
-            self._tables.request_leases[caller, window] = taken
+            self._tables.request_leases[owner_id, window] = taken
             return True
 
     def book_starts(self, owner_id: str, *, at: Instant, length_ms: int) -> Instant:

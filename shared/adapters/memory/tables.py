@@ -41,7 +41,7 @@ class MemoryTables:
     shard_count: int | None = None
     keys: dict[str, ApiKey] = field(default_factory=dict)
     receipts: dict[tuple[str, str], Receipt] = field(default_factory=dict)
-    #: Requests taken, by caller and window.
+    #: Requests taken, by owner and window.
     request_leases: dict[tuple[str, Instant], int] = field(default_factory=dict)
     #: Until when starts are booked, by owner.
     booked_until: dict[str, Instant] = field(default_factory=dict)

@@ -20,7 +20,7 @@ def admitted(world: World, count: int, key: str = "") -> int:
     return [world.send("GET", "/v1/jobs", key=key).status for _ in range(count)].count(200)
 
 
-def test_a_caller_gets_a_windows_requests_and_then_is_told_when_to_come_again() -> None:
+def test_an_owner_gets_a_windows_requests_and_then_is_told_when_to_come_again() -> None:
     world = World(settings=SLOW)
     world.clock.advance(3_500)
     assert admitted(world, 120) == 100
@@ -33,11 +33,20 @@ def test_a_caller_gets_a_windows_requests_and_then_is_told_when_to_come_again() 
     assert admitted(world, 100) == 100
 
 
-def test_callers_do_not_share_their_requests() -> None:
+def test_the_keys_of_an_owner_share_its_requests_and_owners_do_not() -> None:
     world = World(settings=SLOW)
-    admitted(world, 120)
-    assert admitted(world, 1, world.mint("acme")) == 1
+    admitted(world, 60)
+    assert admitted(world, 60, world.mint("acme")) == 40
     assert admitted(world, 1, world.mint("globex")) == 1
+
+
+def test_what_an_admin_does_for_an_owner_is_counted_as_the_admins() -> None:
+    world = World(settings=SLOW)
+    admin = world.mint("operators")
+    for _ in range(100):
+        assert world.send("GET", "/v1/jobs", query="owner_id=acme", key=admin).status == 200
+    assert world.send("GET", "/v1/jobs", query="owner_id=acme", key=admin).status == 429
+    assert admitted(world, 100) == 100
 
 
 def test_many_processes_together_admit_no_more_than_there_is() -> None:
@@ -61,7 +70,7 @@ def test_one_write_serves_many_requests(monkeypatch: pytest.MonkeyPatch) -> None
     assert leases == [5_000 // LOTS] * 2
 
 
-def test_a_refused_caller_costs_no_more_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_owner_costs_no_more_writes(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(settings=SLOW)
     admitted(world, 101)
     monkeypatch.setattr(world.access, "lease_requests", lambda *_args, **_kw: pytest.fail("asked again"))
