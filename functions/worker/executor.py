@@ -5,31 +5,28 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from math import inf
-from threading import Lock
 
 from functions.worker.admission import admit
 from functions.worker.bookkeeping import Bookkeeper
 from functions.worker.claims import Claims
-from functions.worker.endings import finish_after, finish_of_lost, finish_to_wait, finish_without_start
+from functions.worker.departures import Departures
+from functions.worker.endings import finish_after
+from functions.worker.heartbeats import Heartbeats
 from functions.worker.live_run import LiveRun
 from functions.worker.live_runs import LiveRuns
 from functions.worker.messages import Acknowledge, Messages
-from functions.worker.meter import Meter
 from functions.worker.places import Places
+from functions.worker.reading import Reading
 from functions.worker.settings import WorkerSettings
+from functions.worker.tally import Tally
 from functions.worker.targets import Call, Outcome, Targets, failed, timed_out
-from shared.domain.entry import entry_id_at
 from shared.domain.errors import Fenced, StoreError
 from shared.domain.instants import SECOND, Instant
-from shared.domain.job import Job, may_run
-from shared.domain.keys import EntryKey
-from shared.domain.retry import may_claim_again
 from shared.domain.run import Finish, RunStatus
 from shared.observability.announcing import Announcements
 from shared.observability.logs import logger_for
 from shared.observability.metrics import Values
 from shared.ports import Clock, DeadLetterQueue, Delivery, DueQueue, EntryStore, JobStore, Randomness, RunStore
-from shared.ports.run_store import Heartbeat, HeartbeatAnswer
 from shared.schema import DEFAULT_LANE
 
 _logger = logger_for("worker")
@@ -71,10 +68,7 @@ class Executor:
         ends_until: float | None = None,
         announcements: Announcements | None = None,
     ) -> None:
-        self._run_store = run_store
-        self._entry_store = entry_store
         self._randomness = randomness
-        self._job_store = job_store
         self._targets = targets
         self._clock = clock
         self._settings = settings
@@ -88,20 +82,21 @@ class Executor:
         self._places = Places(job_store, run_store, clock, settings)
         self._finish_limit = FINISH_BATCH
         self.runs = LiveRuns()
-        #: What was seen since the start, by name; for tests and logs.
-        self.counts: Counter[str] = Counter()
-        self._counts_lock = Lock()
-        self._meter = Meter()
+        self._tally = Tally()
+        self._departures = Departures(self.runs, clock, settings, self._tally)
+        self._reading = Reading(job_store, entry_store, self.runs, self._departures, self._tally)
+        self._heartbeats = Heartbeats(
+            run_store, self.runs, self._messages, self._places, self._departures, clock, settings
+        )
+
+    @property
+    def counts(self) -> Counter[str]:
+        """What was seen since the start, by name."""
+        return self._tally.counts
 
     def measured(self) -> Values:
         """Metrics of what happened since the last call."""
-        with self._counts_lock:
-            counts = dict(self.counts)
-        return self._meter.take(counts)
-
-    def _count(self, what: str, by: int = 1) -> None:
-        with self._counts_lock:
-            self.counts[what] += by
+        return self._tally.measured()
 
     # Claim and read --------------------------------------------------------------------------------------------------
 
@@ -111,11 +106,11 @@ class Executor:
         if not admitted:
             return []
         claimed = self._claims.claim(admitted)
-        self._count("claimed", len(claimed.runs))
-        self._count("duplicate", len(claimed.duplicates))
+        self._tally.count("claimed", len(claimed.runs))
+        self._tally.count("duplicate", len(claimed.duplicates))
         self.runs.add(claimed.runs)
         try:
-            self._read(claimed.runs)
+            self._reading.read(claimed.runs)
         finally:
             if claimed.duplicates:
                 self._bookkeeper.drop(claimed.duplicates)
@@ -123,14 +118,14 @@ class Executor:
 
     def read_once(self) -> None:
         """Read again for claimed runs whose job could not be read. Raises StoreError."""
-        self._read(self.runs.take_unread())
+        self._reading.read(self.runs.take_unread())
 
     def _is_admitted(self, delivery: Delivery) -> bool:
         left_ms = (self._ends_until - self._clock.monotonic()) * SECOND
         hidden = admit(delivery, self._settings, now=self._clock.now(), left_ms=left_ms)
         if hidden is None:
             return True
-        self._count(hidden.reason)
+        self._tally.count(hidden.reason)
         if hidden.reason == "unreadable":
             _logger.error(
                 "no version of this worker can read the message",
@@ -138,62 +133,6 @@ class Executor:
             )
         self._messages.hide(delivery, seconds=hidden.seconds)
         return False
-
-    def _read(self, claimed: Sequence[LiveRun]) -> None:
-        if not claimed:
-            return
-        try:
-            jobs = self._job_store.get_many({live.run.job_key for live in claimed})
-        except StoreError:
-            self.runs.put_unread(claimed)
-            raise
-        for live in claimed:
-            self._admit_or_end(live, jobs.get(live.run.job_key))
-
-    def _admit_or_end(self, live: LiveRun, job: Job | None) -> None:
-        try:
-            reason = self._why_not(live, job)
-        except Exception as error:
-            # A job that this worker cannot make sense of fails alone, and not with its batch.
-            _logger.exception("a job could not be judged", extra={"action": "run.read", "run": live.run.key})
-            self.end(live, failed("unreadable_job", f"this worker cannot judge the job's schedule: {error}"))
-            return
-        live.job = job
-        if reason is not None:
-            self._end_unstarted(live, reason)
-        elif job is not None and not may_claim_again(job.retry, live.run.attempt - live.run.attempts_before):
-            self._count("lost")
-            self.runs.end(
-                live,
-                finish_of_lost(live.run, now=self._clock.now(), retention_ms=self._settings.run_retention_ms),
-            )
-        else:
-            self.runs.hold(live, until=live.run.fire_at)
-
-    def _why_not(self, live: LiveRun, job: Job | None) -> str | None:
-        if live.run.cancel_requested_at is not None:
-            return "cancelled"
-        if job is None:
-            self._delete_orphan(live)
-        return may_run(job, live.run.slot, is_single_fire=live.dispatch.is_single)
-
-    def _end_unstarted(self, live: LiveRun, reason: str) -> None:
-        self._count(reason)
-        now, retention_ms = self._clock.now(), self._settings.run_retention_ms
-        self.runs.end(live, finish_without_start(live.run, reason, now=now, retention_ms=retention_ms))
-
-    def _delete_orphan(self, live: LiveRun) -> None:
-        """An entry never outlives its job unnoticed: this one would fire for ever."""
-        dispatch = live.dispatch
-        if self._entry_store is None or dispatch.is_single:
-            return
-        self._count("orphan")
-        key = EntryKey(dispatch.shard, entry_id_at(dispatch.job_key, dispatch.generation))
-        _logger.warning("an entry without a job", extra={"action": "entry.orphan", "entry": key})
-        try:
-            self._entry_store.delete([key])
-        except StoreError as error:
-            _logger.warning("not deleted", extra={"action": "entry.orphan", "entry": key, "error": str(error)})
 
     # Start and end ---------------------------------------------------------------------------------------------------
 
@@ -224,31 +163,23 @@ class Executor:
             return None
         timeout_ms = int(min(live.job.timeout_ms, (self._ends_until - monotonic) * SECOND))
         if timeout_ms <= 0:
-            self._hand_back(live)
+            self._departures.hand_back(live)
         if not self.runs.start(live, at=now, monotonic=monotonic, timeout_ms=timeout_ms):
             self._places.leave(live)
             return None
-        self._count("started")
-        self._meter.started(live.run, now)
+        self._tally.started(live.run, now)
         return live.call()
 
     def hand_back_once(self) -> int:
         """Give up what has not started, for another worker to take at once as the same attempt; answers how many."""
-        return sum(self._hand_back(live) for live in self.runs.not_begun())
-
-    def _hand_back(self, live: LiveRun) -> bool:
-        # Due when it was due: what the next worker needs longer shows as drift.
-        finish = finish_to_wait(live.run, "handed_back", until=live.run.fire_at, now=self._clock.now())
-        is_ours = self.runs.end(live, finish)
-        self._count("handed_back", is_ours)
-        return is_ours
+        return sum(self._departures.hand_back(live) for live in self.runs.not_begun())
 
     def _has_place(self, live: LiveRun) -> bool:
         """Whether the run may start beside the others of its job; if not, it is ended, or held for another try."""
         try:
             finish = self._places.take(live)
         except Fenced:
-            self._fence(live)
+            self._departures.fence(live)
             return False
         except StoreError as error:
             _logger.warning("no place", extra={"action": "run.place", "run": live.run.key, "error": str(error)})
@@ -256,7 +187,7 @@ class Executor:
             return False
         if finish is None:
             return True
-        self._count("delayed" if finish.status.is_alive else "overlap")
+        self._tally.count("delayed" if finish.status.is_alive else "overlap")
         self.runs.end(live, finish)
         return False
 
@@ -270,9 +201,9 @@ class Executor:
             dice=self._randomness.fraction(),
         )
         if not self.runs.end(live, finish):
-            self._count("discarded")
+            self._tally.count("discarded")
             return False
-        self._count("retried" if finish.status.is_alive else outcome.status)
+        self._tally.count("retried" if finish.status.is_alive else outcome.status)
         if outcome.status is not RunStatus.SUCCEEDED:
             _logger.info(
                 "a run did not succeed",
@@ -325,51 +256,9 @@ class Executor:
         stored = self._bookkeeper.store(ends)
         for (live, _), status in zip(ends, stored, strict=True):
             if status is None:
-                self._fence(live)
+                self._departures.fence(live)
         self.runs.remove([live for live, _ in ends])
 
     def heartbeat_once(self) -> None:
         """Extend lease and visibility of the runs that are a third into their lease. Raises StoreError."""
-        due = self.runs.to_renew(self._clock.monotonic())
-        if not due:
-            return
-        began = self._clock.monotonic()
-        lease_until = Instant(self._clock.now() + self._settings.lease_ms)
-        beats = [
-            Heartbeat(live.run.key, live.run.token, lease_until, started_at=live.started_at, progress=live.progress)
-            for live in due
-        ]
-        kept = []
-        for live, answer in zip(due, self._run_store.heartbeat(beats), strict=True):
-            if answer is HeartbeatAnswer.CANCEL_REQUESTED:
-                self._cancel(live)
-            if answer is not HeartbeatAnswer.FENCED:
-                kept.append(live)
-                live.trusted_until = began + self._settings.lease_seconds
-                live.renew_until = began + self._settings.lease_seconds / 3
-                if live.finish is None:
-                    self._messages.hide(live.delivery, seconds=self._settings.visibility_seconds)
-            elif live.finish is None:
-                # Refused with an end in hand means only that the end was stored a moment ago, or will be refused too.
-                self._fence(live)
-        for live in self._places.extend(kept, until=lease_until):
-            if live.finish is None:
-                # Silent for so long that another run took the place: beside it this one must not go on.
-                self._fence(live)
-
-    def _cancel(self, live: LiveRun) -> None:
-        """Its end was asked for. One that started goes on until its target heeds `cancelled`; whatever comes of it, the
-        store records it as cancelled.
-        """
-        live.cancelled.set()
-        if live.started_at is None:
-            self._end_unstarted(live, "cancelled")
-
-    def _fence(self, live: LiveRun) -> None:
-        """Someone else has the run: its result is discarded, its message left to them."""
-        live.cancelled.set()
-        self.runs.remove([live])
-        self._count("fenced")
-        _logger.warning(
-            "a run was fenced", extra={"action": "run.fenced", "run": live.run.key, "token": live.run.token}
-        )
+        self._heartbeats.beat_once()

@@ -220,14 +220,13 @@ def test_a_run_of_90_seconds_survives_on_a_lease_of_20(shop: Workshop) -> None:
 
 def test_a_heartbeat_refused_because_the_end_was_stored_meanwhile_fences_nothing(shop: Workshop) -> None:
     shop.dispatch(shop.put_job())
-    executor = shop.executor()
 
     class EndsFirst(MemoryRunStore):
         def heartbeat(self, beats: Sequence[Heartbeat]) -> list[HeartbeatAnswer]:
             shop.start_all(executor)
             return [HeartbeatAnswer.FENCED for _ in beats]
 
-    executor._run_store = EndsFirst(shop.tables)
+    executor = shop.executor(run_store=EndsFirst(shop.tables))
     shop.claim(executor)
     shop.clock.advance(10 * SECOND)
 

@@ -1,0 +1,60 @@
+"""The ways in which a worker parts with a claimed run other than by the answer of its target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from functions.worker.endings import finish_of_lost, finish_to_wait, finish_without_start
+from functions.worker.live_run import LiveRun
+from functions.worker.live_runs import LiveRuns
+from functions.worker.settings import WorkerSettings
+from functions.worker.tally import Tally
+from shared.observability.logs import logger_for
+from shared.ports import Clock
+
+_logger = logger_for("worker")
+
+
+@dataclass(frozen=True, slots=True)
+class Departures:
+    runs: LiveRuns
+    clock: Clock
+    settings: WorkerSettings
+    tally: Tally
+
+    def end_unstarted(self, live: LiveRun, reason: str) -> None:
+        """It must not start, for a reason of `may_run`."""
+        self.tally.count(reason)
+        now, retention_ms = self.clock.now(), self.settings.run_retention_ms
+        self.runs.end(live, finish_without_start(live.run, reason, now=now, retention_ms=retention_ms))
+
+    def end_lost(self, live: LiveRun) -> None:
+        """The workers before this one died of it, as often as its job bears."""
+        self.tally.count("lost")
+        now, retention_ms = self.clock.now(), self.settings.run_retention_ms
+        self.runs.end(live, finish_of_lost(live.run, now=now, retention_ms=retention_ms))
+
+    def hand_back(self, live: LiveRun) -> bool:
+        """For another worker to take at once as the same attempt; False when it has ended by now, or is not ours."""
+        # Due when it was due: what the next worker needs longer shows as drift.
+        finish = finish_to_wait(live.run, "handed_back", until=live.run.fire_at, now=self.clock.now())
+        is_ours = self.runs.end(live, finish)
+        self.tally.count("handed_back", is_ours)
+        return is_ours
+
+    def cancel(self, live: LiveRun) -> None:
+        """Its end was asked for. One that started goes on until its target heeds `cancelled`; whatever comes of it, the
+        store records it as cancelled.
+        """
+        live.cancelled.set()
+        if live.started_at is None:
+            self.end_unstarted(live, "cancelled")
+
+    def fence(self, live: LiveRun) -> None:
+        """Someone else has the run: its result is discarded, its message left to them."""
+        live.cancelled.set()
+        self.runs.remove([live])
+        self.tally.count("fenced")
+        _logger.warning(
+            "a run was fenced", extra={"action": "run.fenced", "run": live.run.key, "token": live.run.token}
+        )
