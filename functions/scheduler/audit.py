@@ -109,7 +109,7 @@ class Auditor:
             if not walk.shards:
                 return []
             walk.shard = walk.shards.pop()
-            walk.entry_ids = shards[walk.shard].resident_ids if walk.shard in shards else []
+            walk.entry_ids = shards[walk.shard].resident_keys if walk.shard in shards else []
         if walk.shard not in shards:
             walk.entry_ids = []
             return []

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from functions.scheduler.audit_rules import AuditRules
-from shared.config import shard_count, version
+from functions.scheduler.herds import HerdRules
+from shared.config import HOLDING_LANES_VARIABLE, LONGEST_LEAD_VARIABLE, shard_count, version
 from shared.domain.instants import DAY
 from shared.domain.timing import Timing
 from shared.observability.announcing import Announcements
@@ -54,9 +55,10 @@ class Settings:
     #: Of the rows that the scheduler writes itself (a skipped gap, a refused dispatch).
     run_retention_ms: int = RUN_RETENTION_DAYS * DAY
     catch_up_per_second: float = 50.0
-    #: Entries in memory, at about 780 B each: with them a node takes 300 MB of its 512.
-    most_residents: int = 300_000
+    #: Entries in memory, at about 400 B each: with them a node takes less than 300 MB of its 512.
+    most_residents: int = 500_000
     audit: AuditRules = AuditRules()
+    herds: HerdRules = HerdRules()
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str], *, node_id: str) -> Settings:
@@ -68,6 +70,10 @@ class Settings:
             shard_count=shard_count(environment),
             timing=timing.sweeping_every(int(environment.get("CARILLON_SWEEP_MS", timing.sweep_ms))),
             run_retention_ms=int(environment.get("CARILLON_RUN_RETENTION_DAYS", RUN_RETENTION_DAYS)) * DAY,
+            herds=HerdRules(
+                most_ms=max(int(environment.get(LONGEST_LEAD_VARIABLE, timing.lead_ms)) - timing.lead_ms, 0),
+                lanes=frozenset(filter(None, environment.get(HOLDING_LANES_VARIABLE, "").split(","))),
+            ),
         )
 
 

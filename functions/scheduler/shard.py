@@ -12,27 +12,15 @@ from functions.scheduler.coverage import NEVER, Coverage
 from functions.scheduler.due import Due, Flight, fire_at_of, flight_of
 from functions.scheduler.firing import fire
 from functions.scheduler.recall import Recall
+from functions.scheduler.resident import Resident, key_of, resident_of
 from functions.scheduler.wheel import TimingWheel
 from shared.domain.entry import Entry, first_unsettled
 from shared.domain.fleet import Lease
 from shared.domain.instants import SECOND, Instant
 from shared.domain.keys import EntryKey
 from shared.domain.run import RunKind
-from shared.domain.schedules import next_slot
+from shared.domain.schedules import fire_at, next_slot
 from shared.domain.timing import Timing
-
-
-@dataclass(slots=True)
-class _Resident:
-    """An entry in memory. `slot` waits in the wheel; None when nothing of it does."""
-
-    entry: Entry
-    slot: Instant | None
-    unsettled: int = 0
-    #: What becomes of the entry once everything of it is settled: deleted (None) or moved to this instant.
-    is_leaving: bool = False
-    leaves_for: Instant | None = None
-
 
 #: After this the wheel has overlooked a timer.
 OVERLOOKED_MS = 60 * SECOND
@@ -53,15 +41,17 @@ class Shard:
     #: An entry whose next slot is further away waits in the table. Shrinks when memory runs short.
     residency_ms: int = field(init=False)
     _wheel: TimingWheel = field(init=False)
-    _residents: dict[str, _Resident] = field(default_factory=dict)
-    _by_job: dict[str, str] = field(default_factory=dict)
+    #: By `key_of`, as are the wheel, `_fresh`, `_leaving` and `_decided_until`.
+    _residents: dict[str, Resident] = field(default_factory=dict)
+    #: What becomes of an entry once everything of it is settled: deleted (None) or moved to this instant.
+    _leaving: dict[str, Instant | None] = field(default_factory=dict)
     _tombstones: dict[str, Entry] = field(default_factory=dict)
     _gone: dict[str, None] = field(default_factory=dict)
     _fresh: dict[str, None] = field(default_factory=dict)
     _unsettled: dict[Flight, Instant] = field(default_factory=dict)
     _position: Instant = Instant(0)
     _has_settled: bool = False
-    #: Where the misfire policy has decided: not each slot up to here has a run. By entry_id.
+    #: Where the misfire policy has decided: not each slot up to here has a run.
     _decided_until: dict[str, Instant] = field(default_factory=dict)
     #: Before the first load another owner fired, whose decisions are not known.
     _fires_since: Instant = NEVER
@@ -93,8 +83,13 @@ class Shard:
         return len(self._residents) + len(self.to_move)
 
     @property
-    def resident_ids(self) -> list[str]:
+    def resident_keys(self) -> list[str]:
         return list(self._residents)
+
+    def next_tick(self, now: Instant) -> Instant | None:
+        """When `expire` has something to do: `now` for at once, None when nothing waits."""
+        due = self._wheel.next_due(now + self.timing.lead_ms)
+        return None if due is None else Instant(due - self.timing.lead_ms)
 
     def lag_ms(self, now: Instant) -> int:
         """How long ago the oldest slot was due that is not settled, or the wheel was last found drained."""
@@ -139,7 +134,7 @@ class Shard:
 
     def absorb(self, entry: Entry, now: Instant) -> None:
         """Take in an entry as it was read. Meeting it again changes nothing."""
-        if entry.entry_id in self._residents or entry.entry_id in self._gone:
+        if entry.entry_id in self._gone or self._is_resident(entry):
             return
         if not self._supersedes(entry):
             return
@@ -151,88 +146,94 @@ class Shard:
             # It lies where it belongs, and is read again when its time is near.
             self.coverage.without(entry.next_at)
             return
-        self._place(_Resident(entry, slot), now)
+        resident = resident_of(entry, slot)
+        if entry.fresh:
+            self._fresh[resident.key] = None
+        self._place(resident, now)
+
+    def _is_resident(self, entry: Entry) -> bool:
+        return self._resident(entry) is not None
+
+    def _resident(self, entry: Entry) -> Resident | None:
+        """This very entry, in memory."""
+        resident = self._residents.get(key_of(entry))
+        return resident if resident is not None and resident.generation == entry.generation else None
 
     def _supersedes(self, entry: Entry) -> bool:
         """Drop what is known of an older generation of the job; False when `entry` itself is the older one."""
         if entry.schedule is None and entry.is_single:
             return True
-        tombstone = self._tombstones.get(entry.job_key)
-        known = self._residents.get(self._by_job.get(entry.job_key, ""))
-        others = [each for each in (tombstone, known.entry if known else None) if each is not None]
-        if any(each.generation > entry.generation for each in others):
+        tombstone, known = self._tombstones.get(entry.job_key), self._residents.get(entry.job_key)
+        others = [each.generation for each in (tombstone, known) if each is not None]
+        if any(generation > entry.generation for generation in others):
             return False
         if known is not None:
             self._drop(known)
         if not entry.is_tombstone:
             self._tombstones.pop(entry.job_key, None)
-            self._by_job[entry.job_key] = entry.entry_id
         return True
 
-    def _drop(self, resident: _Resident) -> None:
+    def _drop(self, resident: Resident) -> None:
         """Forget the entry. What is in flight of it stays unsettled until its answer is known."""
-        entry = resident.entry
-        self._wheel.cancel(entry.entry_id)
-        self._fresh.pop(entry.entry_id, None)
-        self._decided_until.pop(entry.entry_id, None)
-        self._gone[entry.entry_id] = None
-        self._residents.pop(entry.entry_id, None)
-        if self._by_job.get(entry.job_key) == entry.entry_id:
-            del self._by_job[entry.job_key]
+        key = resident.key
+        self._wheel.cancel(key)
+        for kept in (self._fresh, self._leaving, self._decided_until, self._residents):
+            kept.pop(key, None)
+        self._gone[resident.entry_id] = None
 
-    def _place(self, resident: _Resident, now: Instant) -> None:
+    def _place(self, resident: Resident, now: Instant) -> None:
         """The next slot goes into the wheel; an entry with a far one, or none, goes back to the table."""
-        entry = resident.entry
-        due = None if resident.slot is None else fire_at_of(entry, resident.slot)
+        due = None if resident.slot is None else _fire_at(resident, resident.slot)
+        self._residents[resident.key] = resident
         if due is not None and due - now <= self.residency_ms:
-            self._residents[entry.entry_id] = resident
-            if entry.fresh:
-                self._fresh[entry.entry_id] = None
-            self._wheel.schedule(entry.entry_id, due - self.timing.lead_ms)
+            self._wheel.schedule(resident.key, due)
             return
-        resident.slot, resident.is_leaving, resident.leaves_for = None, True, due
-        self._residents[entry.entry_id] = resident
+        resident.slot = None
+        self._leaving[resident.key] = due
         if resident.unsettled == 0:
             self._leave(resident)
 
-    def _leave(self, resident: _Resident) -> None:
+    def _leave(self, resident: Resident) -> None:
         """Everything of the entry is settled: it is deleted, or moved to where it fires next."""
+        leaves_for = self._leaving[resident.key]
         self._drop(resident)
-        if resident.leaves_for is None:
-            self.to_delete[resident.entry.entry_id] = None
+        if leaves_for is None:
+            self.to_delete[resident.entry_id] = None
         else:
-            self.to_move[resident.entry.entry_id] = resident.leaves_for
-            self.coverage.without(resident.leaves_for)
+            self.to_move[resident.entry_id] = leaves_for
+            self.coverage.without(leaves_for)
 
     # Firing ----------------------------------------------------------------------------------------------------------
 
     def expire(self, now: Instant, *, limit: int) -> list[Due]:
         """The slots whose dispatch is due (fire_at - lead <= now), unsettled from here on; at most `limit` timers."""
         dues: list[Due] = []
+        # The wheel knows when slots fire, so that an instant in it is the slot's own.
+        due_until = now + self.timing.lead_ms
         while limit > 0:
-            popped = self._wheel.expire(now, limit=limit)
+            popped = self._wheel.expire(due_until, limit=limit)
             if not popped:
                 # An empty answer alone proves nothing: the wheel opens a crowded bucket by parts. And only now nothing
                 # due is left, since an entry that was popped may have had a next slot that is late as well.
-                if self._wheel.next_due(now) != now:
-                    self._position = Instant(now + self.timing.lead_ms)
+                if self._wheel.next_due(due_until) != due_until:
+                    self._position = Instant(due_until)
                 break
             limit -= len(popped)
-            for entry_id, _ in popped:
-                resident = self._residents[entry_id]
+            for key, _ in popped:
+                resident = self._residents[key]
                 assert resident.slot is not None
                 dues.extend(self._fire(resident, resident.slot, now))
         return dues
 
-    def _fire(self, resident: _Resident, slot: Instant, now: Instant) -> list[Due]:
-        entry = resident.entry
-        fired = fire(entry, slot, now)
+    def _fire(self, resident: Resident, slot: Instant, now: Instant) -> list[Due]:
+        fired = fire(resident.entry, slot, now)
         if fired.is_decided:
-            self._decided_until[entry.entry_id] = fired.last
+            self._decided_until[resident.key] = fired.last
         for due in fired.dues:
             self._unsettled[flight_of(due)] = due.fire_at
         resident.unsettled += len(fired.dues)
-        resident.slot = None if entry.is_single or entry.schedule is None else next_slot(entry.schedule, fired.last)
+        schedule = None if resident.is_single else resident.schedule
+        resident.slot = None if schedule is None else next_slot(schedule, fired.last)
         self._place(resident, now)
         return fired.dues
 
@@ -246,11 +247,11 @@ class Shard:
             # Sent before this shard was lost and taken again: true, but not among what this ownership waits for.
             return
         self._has_settled = True
-        resident = self._residents.get(due.entry.entry_id)
+        resident = self._resident(due.entry)
         if resident is None:
             return
         resident.unsettled -= 1
-        if resident.unsettled == 0 and resident.is_leaving:
+        if resident.unsettled == 0 and resident.key in self._leaving:
             self._leave(resident)
 
     def tidied(self, doomed: list[str], moving: dict[str, Instant], exhausted: list[Entry]) -> None:
@@ -265,35 +266,43 @@ class Shard:
 
     def recalls(self, due: Due) -> bool:
         """Whether `recall` will name this slot: then it need not be remembered."""
-        recall = self._recall(due.entry.entry_id, frozenset())
-        return due.kind is not RunKind.CATCH_UP and recall is not None and due.slot >= recall.since
+        resident = self._resident(due.entry)
+        if resident is None or due.kind is RunKind.CATCH_UP:
+            return False
+        since = self._recalled_since(resident)
+        return since is not None and due.slot >= since
 
-    def recall(self, entry_ids: list[str]) -> list[Recall]:
+    def recall(self, keys: list[str]) -> list[Recall]:
         """What these entries say about the past, of those that are in memory and recurring."""
-        unsettled: dict[str, set[Instant]] = {each: set() for each in entry_ids}
+        asked = {each.entry_id: each for key in keys if (each := self._residents.get(key)) is not None}
+        unsettled: dict[str, set[Instant]] = {entry_id: set() for entry_id in asked}
         for entry_id, slot, _ in self._unsettled:
             if entry_id in unsettled:
                 unsettled[entry_id].add(slot)
-        recalls = (self._recall(each, frozenset(waiting)) for each, waiting in unsettled.items())
+        recalls = (self._recall(each, frozenset(unsettled[entry_id])) for entry_id, each in asked.items())
         return [recall for recall in recalls if recall is not None]
 
-    def _recall(self, entry_id: str, unsettled: frozenset[Instant]) -> Recall | None:
-        resident = self._residents.get(entry_id)
-        if resident is None or resident.slot is None or resident.entry.is_single:
+    def _recall(self, resident: Resident, unsettled: frozenset[Instant]) -> Recall | None:
+        since = self._recalled_since(resident)
+        if since is None or resident.slot is None:
             return None
-        entry = resident.entry
-        since = entry.from_at if entry.misfire.grace_ms is None else max(entry.from_at, self._fires_since)
-        decided_until = self._decided_until.get(entry_id)
-        if decided_until is not None:
-            since = max(since, Instant(decided_until + 1))
-        return Recall(entry, since, resident.slot, unsettled)
+        return Recall(resident.entry, since, resident.slot, unsettled)
+
+    def _recalled_since(self, resident: Resident) -> Instant | None:
+        if resident.slot is None or resident.is_single:
+            return None
+        since = resident.from_at
+        if resident.misfire.grace_ms is not None:
+            since = max(since, self._fires_since)
+        decided_until = self._decided_until.get(resident.key)
+        return since if decided_until is None else max(since, Instant(decided_until + 1))
 
     def wake(self, recall: Recall, now: Instant) -> bool:
         """Whether the wheel kept the next slot although it was drained past it: a bug, which must not cost the slot."""
         due_at = fire_at_of(recall.entry, recall.before)
         is_overlooked = due_at + OVERLOOKED_MS < min(self._position, now)
         if is_overlooked:
-            self._wheel.schedule(recall.entry.entry_id, due_at - self.timing.lead_ms)
+            self._wheel.schedule(key_of(recall.entry), due_at)
         return is_overlooked
 
     # Watermark -------------------------------------------------------------------------------------------------------
@@ -324,18 +333,27 @@ class Shard:
         self._has_settled = False
         # In flight before the watermark: met, and fired, while the checkpoint was on its way.
         pinned = {entry_id for (entry_id, _, _), due_at in self._unsettled.items() if due_at <= lease.watermark}
-        settled = [
-            entry_id
-            for entry_id in self._fresh
-            if entry_id not in pinned and self._is_behind(entry_id, lease.watermark)
-        ]
-        return [EntryKey(self.number, entry_id) for entry_id in settled]
+        fresh = [self._residents[key] for key in self._fresh]
+        settled = [each for each in fresh if self._is_behind(each, lease.watermark) and each.entry_id not in pinned]
+        return [EntryKey(self.number, each.entry_id) for each in settled]
 
-    def _is_behind(self, entry_id: str, watermark: Instant) -> bool:
+    def _is_behind(self, resident: Resident, watermark: Instant) -> bool:
         """The entry fired, and its next slot in the wheel lies behind the watermark."""
-        entry, slot = self._residents[entry_id].entry, self._residents[entry_id].slot
-        return entry.next_at <= watermark and (slot is None or fire_at_of(entry, slot) > watermark)
+        if resident.fresh_at is None or resident.fresh_at > watermark:
+            return False
+        return resident.slot is None or _fire_at(resident, resident.slot) > watermark
 
     def cleared_fresh(self, keys: list[EntryKey]) -> None:
-        for key in keys:
-            self._fresh.pop(key.entry_id, None)
+        """The table says so of these entries, so the watermark is all that matters of them from now on."""
+        cleared = {key.entry_id for key in keys}
+        for key in [key for key in self._fresh if self._residents[key].entry_id in cleared]:
+            self._residents[key].fresh_at = None
+            del self._fresh[key]
+
+
+def _fire_at(resident: Resident, slot: Instant) -> Instant:
+    """As `fire_at_of` its entry, which need not be made for it."""
+    if isinstance(resident.rest, Entry):
+        return fire_at_of(resident.rest, slot)
+    assert resident.schedule is not None
+    return fire_at(resident.schedule, resident.key, slot)

@@ -39,6 +39,9 @@ LARGE, MOST = 1_000_000, 5_000_000
 
 COLUMNS = ("insert", "cancel", "reschedule", "expire", "bytes", "step_ms", "burst_ms", "cascade_ms")
 
+#: What takes minutes with more timers than this.
+SLOW = {"asyncio call_later": 100_000}
+
 Timers = dict[str, int]
 
 
@@ -150,11 +153,10 @@ def expire_speed(store: TimerStore, live: Timers) -> float:
 
 
 def walk_step(make: Make, count: int, seed: int) -> float:
-    store, live, _ = hour(make, count, seed)
-    worst = worst_step(store, live, START_MS, START_MS + HOUR_MS + 1_000)
-    if live:
-        raise SystemExit(f"{len(live)} timers never came out")
-    return worst
+    """Of the first ten minutes of the hour, which are like the others."""
+    live, store = dict(timers(count, seed)), make(START_MS)
+    schedule_all(store, live)
+    return worst_step(store, live, START_MS, START_MS + HOUR_MS // 6)
 
 
 def burst_step(make: Make) -> float:
@@ -209,6 +211,7 @@ def resident_bytes() -> int:
 
 
 def measure(names: list[str], count: int, runs: int) -> dict[str, dict[str, float]]:
+    names = [name for name in names if count <= SLOW.get(name, count)]
     found: dict[str, list[dict[str, float]]] = {name: [] for name in names}
     for seed in range(runs):
         for name in names:

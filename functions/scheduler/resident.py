@@ -1,0 +1,97 @@
+"""An entry in memory. A node holds half a million of them, so a recurring one is kept as what only it has: at a third
+of what it weighs as it was read. What many have alike (`Terms`, their schedule) they share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from shared.domain.entry import Entry, entry_id_at
+from shared.domain.instants import Instant
+from shared.domain.run import RunKind
+from shared.domain.schedules import Misfire, Schedule
+
+#: Different terms that are shared; what has rarer ones weighs a little more.
+SHARED_TERMS = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What entries of a shard mostly have alike."""
+
+    shard: int
+    lane: str
+    misfire: Misfire
+    kind: RunKind
+
+
+shared_terms = lru_cache(maxsize=SHARED_TERMS)(Terms)
+
+
+@dataclass(slots=True)
+class Resident:
+    """`slot` waits in the wheel; None when nothing of it does."""
+
+    key: str
+    generation: int
+    from_at: Instant
+    #: Of a fresh entry; None once the watermark speaks for it, which then is all that matters.
+    fresh_at: Instant | None
+    slot: Instant | None
+    schedule: Schedule | None
+    #: The entry itself, where it fires only once.
+    rest: Terms | Entry
+    unsettled: int = 0
+
+    @property
+    def entry_id(self) -> str:
+        return self.rest.entry_id if isinstance(self.rest, Entry) else entry_id_at(self.key, self.generation)
+
+    @property
+    def is_single(self) -> bool:
+        return isinstance(self.rest, Entry)
+
+    @property
+    def misfire(self) -> Misfire:
+        return self.rest.misfire
+
+    @property
+    def entry(self) -> Entry:
+        """As it would be read now, but that `next_at` may be too early."""
+        rest = self.rest
+        if isinstance(rest, Entry):
+            return rest
+        return Entry(
+            shard=rest.shard,
+            entry_id=self.entry_id,
+            job_key=self.key,
+            generation=self.generation,
+            next_at=self.from_at if self.fresh_at is None else self.fresh_at,
+            from_at=self.from_at,
+            lane=rest.lane,
+            schedule=self.schedule,
+            misfire=rest.misfire,
+            fresh=self.fresh_at is not None,
+            kind=rest.kind,
+        )
+
+
+def key_of(entry: Entry) -> str:
+    """What an entry goes by in memory: a job has one, of one generation; single fires each go by themselves."""
+    return entry.entry_id if entry.schedule is None else entry.job_key
+
+
+def resident_of(entry: Entry, slot: Instant | None) -> Resident:
+    """`slot` is the next that is to be fired."""
+    # Equal instants become one object: half a million times 32 bytes.
+    from_at = Instant(entry.generation) if entry.from_at == entry.generation else entry.from_at
+    return Resident(
+        key=key_of(entry),
+        generation=entry.generation,
+        from_at=from_at,
+        fresh_at=entry.next_at if entry.fresh else None,
+        slot=slot,
+        schedule=entry.schedule,
+        rest=entry if entry.is_single else shared_terms(entry.shard, entry.lane, entry.misfire, entry.kind),
+    )

@@ -1,0 +1,92 @@
+"""A table of entries that takes no memory: each row is made when it is read, and read as DynamoDB's rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from shared.adapters.dynamodb.attributes import Row, text, whole
+from shared.adapters.dynamodb.entry_rows import read_entry, write_entry
+from shared.domain.entry import Entry
+from shared.domain.instants import DAY, SECOND, Instant
+from shared.domain.keys import EntryKey
+from shared.domain.schedules import Cron, Every, Schedule
+
+PAGE = 500
+#: Owners among whom the jobs are spread.
+OWNERS = 50
+
+
+@dataclass(slots=True)
+class StoredJobs:
+    """`count` recurring jobs, created a day before `now`, in `shard_count` equal shards. Without a `period_ms` each
+    fires at every second; else their slots are spread over the period.
+    """
+
+    count: int
+    shard_count: int
+    now: Instant
+    period_ms: int | None = None
+    moved: int = 0
+    _templates: list[Row] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        kinds = 1 if self.period_ms is None else min(self.count, 200)
+        self._templates = [write_entry(self._entry(number / kinds)) for number in range(kinds)]
+
+    def _entry(self, phase: float) -> Entry:
+        from_at = Instant(self.now - DAY)
+        return Entry(
+            shard=0,
+            entry_id="",
+            job_key="",
+            generation=from_at,
+            next_at=from_at,
+            from_at=from_at,
+            schedule=self._schedule(phase),
+        )
+
+    def _schedule(self, phase: float) -> Schedule:
+        if self.period_ms is None:
+            return Cron(expression="* * * * * *", timezone="Europe/Berlin", has_seconds=True)
+        anchor = Instant(self.now - DAY + round(phase * self.period_ms))
+        return Every(interval_ms=self.period_ms, anchor=anchor)
+
+    def row(self, shard: int, number: int) -> Row:
+        """Of the job `number`; ids are as long as real ones."""
+        job_key = f"owner-{number % OWNERS}/job-{number * 2_654_435_761 % 2**64:016x}"
+        # Each row has integers of its own, as rows have that come from a table.
+        from_at = self.now - DAY + number % SECOND
+        return {
+            **self._templates[number % len(self._templates)],
+            "shard": whole(shard),
+            "entry_id": text(f"{job_key}#{from_at}"),
+            "job_key": text(job_key),
+            "generation": whole(from_at),
+            "from_at": whole(from_at),
+            "next_at": whole(from_at),
+        }
+
+    # The port.
+
+    def due(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
+        if since > self.now - DAY + SECOND or until < self.now - DAY:
+            return
+        numbers = range(shard, self.count, self.shard_count)
+        for first in range(0, len(numbers), PAGE):
+            yield [read_entry(self.row(shard, number)) for number in numbers[first : first + PAGE]]
+
+    def get(self, key: EntryKey) -> Entry | None:
+        raise NotImplementedError
+
+    def delete(self, keys: Collection[EntryKey]) -> None:
+        if keys:
+            raise NotImplementedError
+
+    def move(self, key: EntryKey, next_at: Instant) -> bool:  # noqa: ARG002
+        self.moved += 1
+        return True
+
+    def clear_fresh(self, keys: Collection[EntryKey]) -> None:
+        if keys:
+            raise NotImplementedError
