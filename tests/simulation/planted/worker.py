@@ -12,6 +12,7 @@ from functions.worker import claims, executor
 from functions.worker.admission import admit
 from functions.worker.executor import Executor
 from functions.worker.live_run import LiveRun
+from functions.worker.reading import Reading
 from shared.domain import message
 from shared.domain.instants import MINUTE, Instant
 from shared.domain.run import Duplicate, HideUntil, Mine, TakeOver, decide_claim
@@ -51,18 +52,19 @@ def _over_cancelled(existing: Any, decide: Callable[..., Any], **_: Any) -> Any:
 
 def _read_before_claim(stack: ExitStack) -> None:
     claim_once = Executor.claim_once
+    early: dict[int, dict[str, Any]] = {}
 
     def claim(self: Any, deliveries: Sequence[Delivery]) -> Any:
         keys = {each.dispatch.job_key for each in deliveries if each.dispatch is not None}
-        self.early = self._job_store.get_many(keys) if keys else {}
+        early[id(self._reading)] = self._reading.job_store.get_many(keys) if keys else {}
         return claim_once(self, deliveries)
 
     def read(self: Any, claimed: Sequence[LiveRun]) -> None:
         for live in claimed:
-            self._admit_or_end(live, self.early.get(live.run.job_key))
+            self._hold_or_end(live, early[id(self)].get(live.run.job_key))
 
     stack.enter_context(patch.object(Executor, "claim_once", claim))
-    stack.enter_context(patch.object(Executor, "_read", read))
+    stack.enter_context(patch.object(Reading, "read", read))
 
 
 def _never_too_early(delivery: Delivery, settings: Any, *, now: Instant, left_ms: float) -> Any:
