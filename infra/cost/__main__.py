@@ -8,6 +8,7 @@ from pathlib import Path
 
 from infra.cost.bill import read_prices, written
 from infra.cost.idle import idle_items
+from infra.cost.measured import read_measured
 from infra.cost.profile import Profile, items_of
 
 MILLION = 1_000_000
@@ -21,7 +22,9 @@ def main(folder: Path) -> None:
         written(idle_items(templates), prices),
         "and for each million:",
         f"  {prices.total(items_of(Profile(recurring_runs=MILLION))):8.2f}  recurring runs",
+        f"  {prices.total(items_of(Profile(rare_runs=MILLION))):8.2f}  runs of jobs with more than 6 h between them",
         f"  {prices.total(items_of(Profile(one_time_jobs=MILLION))):8.2f}  one-time jobs, created by HTTPS",
+        f"as measured on {read_measured().measured_on}",
     ]
     sys.stdout.write("\n".join(lines) + "\n")
 

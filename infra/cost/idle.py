@@ -12,6 +12,7 @@ from infra.cost.usage import (
     MINUTES,
     NODE_METRICS,
     POLLS_OF_A_MAPPING,
+    POLLS_OF_A_POLLER,
     POLLS_OF_A_WORKER,
     READS_OF_A_BEAT,
     READS_OF_A_PLAN,
@@ -92,8 +93,11 @@ def _of_functions(resources: Sequence[Template]) -> Iterator[Item]:
         if function.get("SnapStart"):
             yield Item("snapshots of functions", SECONDS * function["MemorySize"] / 1024, "snapshot_second")
     for mapping in _of_type(resources, "AWS::Lambda::EventSourceMapping"):
-        if mapping.get("Enabled", True):
-            yield Item("polling", POLLS_OF_A_MAPPING, "sqs_request")
+        if not mapping.get("Enabled", True):
+            continue
+        pollers = mapping.get("ProvisionedPollerConfig", {}).get("MinimumPollers", 0)
+        yield Item("pollers of warm lanes", pollers * HOURS, "poller")
+        yield Item("polling", pollers * POLLS_OF_A_POLLER if pollers else POLLS_OF_A_MAPPING, "sqs_request")
 
 
 def _of_watching(resources: Sequence[Template]) -> Iterator[Item]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from infra.cost import usage
 from infra.cost.bill import Item
+from infra.cost.measured import Taken, read_measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +16,11 @@ class Profile:
     """
 
     one_time_jobs: int = 0
+    #: Of jobs whose period is 6 h at most; a longer one is written down at each run.
     recurring_runs: int = 0
+    rare_runs: int = 0
+    #: Of one-time jobs, those that are cancelled before they fire.
+    cancelled_jobs: int = 0
     #: Runs that start within one invocation: 1 when fires come alone, 10 in a herd.
     runs_of_an_invocation: float = usage.RUNS_OF_AN_INVOCATION
     payload_kb: float = 0.5
@@ -28,18 +33,21 @@ class Profile:
 
 
 def items_of(profile: Profile) -> list[Item]:
-    jobs, runs = profile.one_time_jobs, profile.one_time_jobs + profile.recurring_runs
+    jobs = profile.one_time_jobs + profile.cancelled_jobs
+    recurring = profile.recurring_runs + profile.rare_runs
+    runs = profile.one_time_jobs + recurring
     extra_kb = max(0.0, profile.payload_kb - 1)
-    writes = usage.WRITES_OF_A_ONE_TIME_JOB * jobs + usage.WRITES_OF_A_RECURRING_RUN * profile.recurring_runs
-    reads = usage.READS_OF_A_ONE_TIME_JOB * jobs + usage.READS_OF_A_RECURRING_RUN * profile.recurring_runs
-    requests = jobs + profile.api_reads
+    writes, reads, sqs_requests = _measured(profile)
+    requests = jobs + profile.cancelled_jobs + profile.api_reads
     gigabytes = usage.RUN_GB * runs * profile.run_retention_days / 30
+    events = usage.EVENTS_OF_A_ONE_TIME_JOB * profile.one_time_jobs + usage.EVENTS_OF_A_RUN * recurring
     work = [
         Item("DynamoDB writes", writes + usage.WRITES_OF_A_PAYLOAD_KB * extra_kb * jobs, "dynamodb_write"),
         Item("DynamoDB reads", reads + usage.READS_OF_A_PAYLOAD_KB * extra_kb * runs, "dynamodb_read"),
         Item("DynamoDB storage", gigabytes, "dynamodb_storage"),
         Item("DynamoDB storage", gigabytes, "dynamodb_recovery"),
-        Item("SQS", usage.SQS_REQUESTS_OF_A_RUN * runs, "sqs_request"),
+        Item("SQS", sqs_requests, "sqs_request"),
+        Item("events", events, "event"),
         Item("API", requests, "api_request"),
         Item("API", requests, "lambda_request"),
         Item("API", requests * usage.API_SECONDS * profile.api_gb, "lambda_second"),
@@ -53,3 +61,19 @@ def items_of(profile: Profile) -> list[Item]:
         # Runs of a batch run side by side, so an invocation takes as long as the longest of them.
         Item("worker", invocations * profile.run_seconds * profile.worker_gb, "lambda_second"),
     ]
+
+
+def _measured(profile: Profile) -> tuple[float, float, float]:
+    """Writes and reads of DynamoDB, and requests of SQS."""
+    by_kind = read_measured().by_kind
+    taken: list[tuple[int, Taken]] = [
+        (profile.one_time_jobs, by_kind["one_time"]),
+        (profile.recurring_runs, by_kind["recurring_within_6_h"]),
+        (profile.rare_runs, by_kind["recurring_beyond_6_h"]),
+        (profile.cancelled_jobs, by_kind["cancelled"]),
+    ]
+    return (
+        sum(count * each.writes for count, each in taken),
+        sum(count * each.reads for count, each in taken),
+        sum(count * each.sqs_requests for count, each in taken),
+    )

@@ -22,6 +22,7 @@ from functions.scheduler.settings import Ports, Settings
 from functions.worker.executor import Executor
 from functions.worker.settings import WorkerSettings
 from functions.worker.targets import Call, Outcome, Targets, failed, succeeded
+from infra.cost.measured import differences, read_measured
 from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.client import dynamodb_client, sqs_client
 from shared.adapters.dynamodb import (
@@ -296,3 +297,5 @@ def test_each_kind_of_run_costs_no_more_than_its_budget(factory: Factory) -> Non
     assert short["by_part"]["scheduler"] == {"writes": 0, "reads": 0}
     assert short["sqs_requests"] <= RECURRING_SQS
     assert figures["one_time"]["writes"] <= ONE_TIME_WRITES
+    # What the bill is computed from; `python -P -m infra.cost.measured .local/figures/requests.json` takes this over.
+    assert differences(read_measured(), {"per_run": figures}) == []

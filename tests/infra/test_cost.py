@@ -12,6 +12,7 @@ from functions.scheduler.gauges import COUNTED, Gauges, LoopLag
 from infra.cost import usage
 from infra.cost.bill import Item, PriceList, read_prices, written
 from infra.cost.idle import idle_items
+from infra.cost.measured import differences, read_measured, take_over
 from infra.cost.profile import Profile, items_of
 from tests.infra.synthesis import Synthesis
 from tests.unit.scheduler.world import World
@@ -75,8 +76,11 @@ def test_an_idle_node_reports_as_many_metrics_as_the_bill_says() -> None:
 @pytest.mark.parametrize(
     ("profile", "least", "most"),
     [
-        (Profile(recurring_runs=MILLION), 1.5, 2.5),
-        (Profile(one_time_jobs=MILLION), 7.0, 10.0),
+        # One of the dollars is EventBridge's, for the event of each end.
+        (Profile(recurring_runs=MILLION), 2.5, 3.5),
+        (Profile(rare_runs=MILLION), 4.0, 6.0),
+        (Profile(one_time_jobs=MILLION), 10.0, 13.0),
+        (Profile(cancelled_jobs=MILLION), 12.0, 17.0),
         (Profile(), 0, 0),
     ],
 )
@@ -84,6 +88,38 @@ def test_a_million_costs_dollars_and_not_tens_of_them(
     profile: Profile, least: float, most: float, prices: PriceList
 ) -> None:
     assert least <= prices.total(items_of(profile)) <= most
+
+
+def test_a_warm_lane_pays_for_its_pollers_while_it_idles(dev: Synthesis, chosen: Synthesis, prices: PriceList) -> None:
+    assert cost_of("pollers of warm lanes", dev, prices) == 0
+    assert cost_of("pollers of warm lanes", chosen, prices) == pytest.approx(730 * 2 * 0.00925)
+
+
+def test_runs_take_what_was_measured() -> None:
+    def quantity(profile: Profile, what: str) -> float:
+        return sum(item.quantity for item in items_of(profile) if item.what == what)
+
+    taken = read_measured().by_kind["one_time"]
+    profile = Profile(one_time_jobs=1_000)
+
+    assert quantity(profile, "DynamoDB writes") == pytest.approx(1_000 * taken.writes)
+    assert quantity(profile, "DynamoDB reads") == pytest.approx(1_000 * taken.reads)
+    assert quantity(profile, "SQS") == pytest.approx(1_000 * taken.sqs_requests)
+    assert quantity(profile, "events") == 3_000
+
+
+def test_a_new_measurement_is_taken_over_whole_and_compared(tmp_path: Path) -> None:
+    figures = {"per_run": {"one_time": {"writes": 9.0, "reads": 2.0, "sqs_requests": 0.3, "operations": {}}}}
+    (tmp_path / "requests.json").write_text(json.dumps(figures))
+    target = tmp_path / "measured.json"
+
+    take_over(tmp_path / "requests.json", target)
+    measured = read_measured(target)
+    figures["per_run"]["one_time"]["writes"] = 9.5
+
+    assert differences(measured, json.loads((tmp_path / "requests.json").read_text())) == []
+    assert len(differences(measured, figures)) == 1
+    assert len(differences(measured, {"per_run": {}})) == 1
 
 
 def test_what_is_asked_for_shows_on_the_bill(prices: PriceList) -> None:
