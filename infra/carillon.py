@@ -50,7 +50,9 @@ from infra.words import in_pascal_case
 from shared.config import (
     DEPLOYMENT_VARIABLE,
     EVENT_BUS_VARIABLE,
+    HOLDING_LANES_VARIABLE,
     LANES_VARIABLE,
+    LONGEST_LEAD_VARIABLE,
     OWNER_CONCURRENCY_VARIABLE,
     UNDELIVERED_VARIABLE,
     dead_letter_variable,
@@ -108,7 +110,7 @@ class Carillon(Construct):
         everyone = {
             "CARILLON_VERSION": version("carillon"),
             DEPLOYMENT_VARIABLE: self.deployment,
-            EVENT_BUS_VARIABLE: self.events.event_bus_name,
+            EVENT_BUS_VARIABLE: self.events.event_bus_name if environment.events == "bus" else "",
         }
         shards = {"CARILLON_SHARD_COUNT": self.data.shard_count.value}
         runs = {"CARILLON_RUN_RETENTION_DAYS": str(environment.run_retention_days)}
@@ -117,7 +119,7 @@ class Carillon(Construct):
         queues = {queue_variable(name): lane.queue.queue_url for name, lane in self.lanes.items()}
         dead_letters = {dead_letter_variable(name): lane.dead_letters.queue_url for name, lane in self.lanes.items()}
         clocks = {"CARILLON_CLOCK_BOUND_MS": str(environment.clock_bound_ms)}
-
+        longest_lead = {LONGEST_LEAD_VARIABLE: str(environment.longest_lead_ms)}
         traces = {} if environment.tracing is None else environment.tracing.variables
 
         network = Network(self, "Network", environment=environment)
@@ -138,6 +140,8 @@ class Carillon(Construct):
                 **shards,
                 **runs,
                 **sweep,
+                **longest_lead,
+                HOLDING_LANES_VARIABLE: ",".join(environment.ecs_lanes),
                 **traces,
                 **everyone,
             },
@@ -169,7 +173,7 @@ class Carillon(Construct):
             cluster=self.cluster,
             network=network,
             lanes=self.lanes,
-            variables={**of_worker, **self._elsewhere()},
+            variables={**of_worker, **longest_lead, **self._elsewhere()},
             environment=environment,
         )
         for role in (self.worker_function.role, self.worker.role):
@@ -202,16 +206,8 @@ class Carillon(Construct):
             for role in (self.api.role, self.scheduler.role, self.worker_function.role, self.worker.role):
                 _allow_tracing(role)
         self.tables.allow_partition(self.api.role, FLEET.name, permissions.BRAKE, partition=FLEET_CONTROL)
-        for role in (
-            self.api.role,
-            self.scheduler.role,
-            self.worker_function.role,
-            self.worker.role,
-            self.settling.role,
-        ):
-            role.add_to_policy(
-                iam.PolicyStatement(actions=[*permissions.TELLER], resources=[self.events.event_bus_arn])
-            )
+        if environment.events == "bus":
+            self._allow_telling()
         acknowledge(
             self.api,
             "AwsSolutions-APIG4",
@@ -224,6 +220,11 @@ class Carillon(Construct):
             if environment.custom_domain
             else None
         )
+
+    def _allow_telling(self) -> None:
+        telling = iam.PolicyStatement(actions=[*permissions.TELLER], resources=[self.events.event_bus_arn])
+        for made in (self.api, self.scheduler, self.worker_function, self.worker, self.settling):
+            made.role.add_to_policy(telling)
 
     def _settle_undelivered(self, variables: dict[str, str]) -> None:
         names = self._names_of(permissions.DEAD_LETTERS_TABLES)

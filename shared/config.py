@@ -59,6 +59,10 @@ def dead_letter_variable(lane: str) -> str:
 #: The lanes of this deployment, as a comma list, for whoever is told of no queue.
 LANES_VARIABLE = "CARILLON_LANES"
 
+#: What the lead may grow to before a herd, in ms, and the lanes whose workers hold runs for so long (a comma list).
+LONGEST_LEAD_VARIABLE = "CARILLON_LONGEST_LEAD_MS"
+HOLDING_LANES_VARIABLE = "CARILLON_HOLDING_LANES"
+
 #: Of requests and fires, how many are traced: 0 to 1. Nothing, and no code for it is loaded, when it is not set.
 TRACED_SHARE_VARIABLE = "CARILLON_TRACED_SHARE"
 #: The URL that takes spans in OTLP by HTTP.

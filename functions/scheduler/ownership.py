@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import RLock
 
+from functions.scheduler.herds import Herds
 from functions.scheduler.membership import Observer, Trust
 from functions.scheduler.planning import plan
 from functions.scheduler.settings import Ports, Settings, ShardCountPinned
@@ -36,6 +37,8 @@ class Ownership:
     beats: int = 0
     skew_ms: int = 0
     unowned: int = 0
+    #: Of all shards together.
+    herds: Herds = field(init=False)
     _trust: Trust = field(init=False)
     _observer: Observer = field(init=False)
     _beat: int = 0
@@ -46,6 +49,7 @@ class Ownership:
     def __post_init__(self) -> None:
         timing = self.settings.timing
         timing.check()
+        self.herds = Herds(self.settings.herds)
         self._trust = Trust(timing.trust_ms)
         self._observer = Observer(timing.dead_ms, longest_step_ms=timing.plan_ms * 3 // 2)
         self._started_at = self.ports.clock.now()
@@ -101,6 +105,7 @@ class Ownership:
         snapshot = self.ports.fleet.snapshot()
         self._observer.observe(snapshot.nodes, at=started_at)
         self._drop_lost(snapshot)
+        self.herds.share = len(self.shards) / self.settings.shard_count
         owners = [snapshot.lease(number).owner for number in range(self.settings.shard_count)]
         self.unowned = sum(owner not in snapshot.nodes for owner in owners)
         self._trust.epochs_read(started_at=started_at)
@@ -110,15 +115,18 @@ class Ownership:
         me, shard_count = self.settings.node_id, self.settings.shard_count
         planned = plan(snapshot, me=me, holding=self.shards.keys(), dead=dead, shard_count=shard_count)
         for seen in planned.orphans:
-            self._take(Shard(seen, self.settings.timing, self.ports.clock.now()))
+            self._take(self._shard(seen))
         if planned.balance is not None:
             # Loaded before it is taken, so that its slots do not pause.
-            shard = Shard(planned.balance, self.settings.timing, self.ports.clock.now())
+            shard = self._shard(planned.balance)
             load(shard)
             self._take(shard)
         for node_id in dead:
             if self._observer.silent_ms(node_id) > 10 * self.settings.timing.dead_ms:
                 self.ports.fleet.remove_node(node_id)
+
+    def _shard(self, seen: Lease) -> Shard:
+        return Shard(seen, self.settings.timing, self.ports.clock.now(), herds=self.herds)
 
     def _drop_lost(self, snapshot: FleetSnapshot) -> None:
         for number, shard in list(self.shards.items()):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functions.scheduler.coverage import NEVER, Coverage
 from functions.scheduler.due import Due, Flight, fire_at_of, flight_of
 from functions.scheduler.firing import fire
+from functions.scheduler.herds import Herds
 from functions.scheduler.recall import Recall
 from functions.scheduler.resident import Resident, key_of, resident_of
 from functions.scheduler.wheel import TimingWheel
@@ -34,6 +35,7 @@ class Shard:
     timing: Timing
     started_at: Instant
     coverage: Coverage = field(default_factory=Coverage)
+    herds: Herds = field(default_factory=Herds)
     #: For `tidy_once`: entries to delete, to move, and those whose last slot no worker had: none ends their job.
     to_delete: dict[str, None] = field(default_factory=dict)
     to_move: dict[str, Instant] = field(default_factory=dict)
@@ -186,7 +188,8 @@ class Shard:
         due = None if resident.slot is None else _fire_at(resident, resident.slot)
         self._residents[resident.key] = resident
         if due is not None and due - now <= self.residency_ms:
-            self._wheel.schedule(resident.key, due)
+            earlier_ms = self.herds.earlier_ms(due, resident.rest.lane, now)
+            self._wheel.schedule(resident.key, due - earlier_ms if earlier_ms else due)
             return
         resident.slot = None
         self._leaving[resident.key] = due

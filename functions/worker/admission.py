@@ -30,7 +30,7 @@ def admit(delivery: Delivery, settings: WorkerSettings, *, now: Instant, left_ms
     if dispatch is None:
         return Hidden(settings.unreadable_hidden_ms // SECOND, "unreadable")
     early_ms = dispatch.fire_at - now
-    if early_ms > settings.lead_ms + settings.hold_slack_ms:
+    if early_ms > settings.longest_lead_ms + settings.hold_slack_ms:
         return Hidden(min((early_ms - settings.lead_ms) // SECOND, _MAX_HIDDEN_SECONDS), "early")
     # The job's own time-out is not known before the claim; the shortest there is must fit.
     if max(early_ms, 0) + MIN_TIMEOUT_MS > left_ms:

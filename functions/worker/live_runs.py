@@ -15,13 +15,21 @@ from functions.worker.live_run import LiveRun
 from shared.domain.instants import SECOND, Instant
 from shared.domain.run import Finish
 
+#: So many ends are stored together, with whole batches of messages to delete: these hold ten.
+ENDS_OF_A_BATCH = 20
+#: Deadlines kept of runs that have ended: some for each live run, and a few more.
+_DEADLINES_PER_RUN = 4
+_FEW = 64
+#: Runs of which `usual_ms` is a moving average.
+_LOOKED_BACK = 16
+
 
 class LiveRuns:
     def __init__(self) -> None:
         self._lock = Lock()
-        #: Notified when a run is held, for whoever waits for the earliest one.
+        #: Notified when a run is held that is the earliest one now.
         self.held_changed = Condition(self._lock)
-        #: Notified when a run has ended, for whoever stores ends, and whoever waits for room.
+        #: Notified when there are ends to store, and when runs were stored.
         self.ended = Condition(self._lock)
         #: A dict for its order: the same steps give the same order of everything, which the simulation relies on.
         self._live: dict[LiveRun, None] = {}
@@ -30,6 +38,13 @@ class LiveRuns:
         self._started: list[tuple[float, int, LiveRun]] = []
         self._ending: deque[LiveRun] = deque()
         self._launched: set[LiveRun] = set()
+        #: How long targets take, lately; long until it is known.
+        self.usual_ms = float(SECOND)
+        #: Ended, and still here.
+        self._decided = 0
+        #: Notified when fewer than this are launched.
+        self._room_below = 0
+        self._has_room = Condition(self._lock)
         #: Breaks ties in the heaps, first come first served.
         self._order = count()
 
@@ -40,12 +55,19 @@ class LiveRuns:
     def unstarted(self) -> int:
         """Claimed, and not handed out yet."""
         with self._lock:
-            return sum(live.finish is None and live not in self._launched for live in self._live)
+            return len(self._live) - len(self._launched) - self._decided
 
     @property
     def launched(self) -> int:
         """Handed out to be started, and not ended."""
         return len(self._launched)
+
+    def wait_until_launched_below(self, count: int, *, at_most_seconds: float) -> None:
+        """For whoever may take more: not at each end, of which there are thousands in a herd."""
+        with self._lock:
+            if len(self._launched) >= count:
+                self._room_below = count
+                self._has_room.wait(timeout=at_most_seconds)
 
     @property
     def ending(self) -> int:
@@ -64,9 +86,17 @@ class LiveRuns:
         """Forget them, wherever they are."""
         with self._lock:
             for live in runs:
-                self._live.pop(live, None)
-                self._launched.discard(live)
+                if live in self._live:
+                    del self._live[live]
+                    self._decided -= live.finish is not None
+                self._unlaunch(live)
             self.ended.notify_all()
+
+    def _unlaunch(self, live: LiveRun) -> None:
+        self._launched.discard(live)
+        if len(self._launched) < self._room_below:
+            self._room_below = 0
+            self._has_room.notify_all()
 
     def put_unread(self, runs: Iterable[LiveRun]) -> None:
         with self._lock:
@@ -79,9 +109,10 @@ class LiveRuns:
 
     def hold(self, live: LiveRun, *, until: Instant) -> None:
         with self._lock:
-            self._launched.discard(live)
+            self._unlaunch(live)
             heapq.heappush(self._held, (until, next(self._order), live))
-            self.held_changed.notify_all()
+            if self._held[0][2] is live:
+                self.held_changed.notify_all()
 
     def take_due(self, now: Instant) -> list[LiveRun]:
         """Those held until now or earlier; they count as launched from here on."""
@@ -102,7 +133,14 @@ class LiveRuns:
             live.started_at = at
             live.timeout_ms = timeout_ms
             heapq.heappush(self._started, (monotonic + timeout_ms / SECOND, next(self._order), live))
+            if len(self._started) > _DEADLINES_PER_RUN * len(self._live) + _FEW:
+                self._forget_ended()
             return True
+
+    def _forget_ended(self) -> None:
+        """Of thousands that ended long before their deadline, none is kept until then."""
+        self._started = [each for each in self._started if each[2] in self._live]
+        heapq.heapify(self._started)
 
     def take_expired(self, monotonic: float) -> list[LiveRun]:
         """Those that have not ended at their deadline."""
@@ -120,9 +158,14 @@ class LiveRuns:
             if live not in self._live or live.finish is not None:
                 return False
             live.finish = finish
-            self._launched.discard(live)
+            self._decided += 1
+            if live.started_at is not None:
+                self.usual_ms += (max(finish.ended_at - live.started_at, 1) - self.usual_ms) / _LOOKED_BACK
+            self._unlaunch(live)
             self._ending.append(live)
-            self.ended.notify_all()
+            # Whoever stores ends waits for the first one, or for a batch of them.
+            if len(self._ending) == 1 or len(self._ending) >= ENDS_OF_A_BATCH:
+                self.ended.notify_all()
             return True
 
     def take_ending(self, limit: int) -> list[tuple[LiveRun, Finish]]:

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
-from functions.worker.executor import FINISH_BATCH, Executor
+from functions.worker.executor import Executor
 from functions.worker.handler_threads import HandlerThreads
 from functions.worker.health import loop_of
+from functions.worker.live_runs import ENDS_OF_A_BATCH
 from functions.worker.protection import Protection
 from functions.worker.settings import WorkerSettings
 from functions.worker.waiting import wait_until_due
@@ -147,8 +148,11 @@ class LaneHost:
     def _receive(self) -> None:
         limit = min(self._room(), _RECEIVE_LIMIT)
         if limit <= 0:
-            with self._executor.runs.ended:
-                self._executor.runs.ended.wait(timeout=_ROOM_WAIT_SECONDS)
+            if self._executor.runs.launched < self._handlers.usable:
+                self._stops_receiving.wait(timeout=_ROOM_WAIT_SECONDS)
+            else:
+                runs = self._executor.runs
+                runs.wait_until_launched_below(self._handlers.usable, at_most_seconds=_ROOM_WAIT_SECONDS)
             return
         deliveries = self._queue.receive(
             limit=limit, wait_seconds=self._host.wait_seconds, visibility_seconds=self._worker.visibility_seconds
@@ -164,7 +168,7 @@ class LaneHost:
         runs = self._executor.runs
         if runs.launched >= self._handlers.usable:
             return 0
-        return self._worker.max_held - runs.unstarted
+        return self._worker.may_hold(runs.usual_ms) - runs.unstarted
 
     def _watch_time(self) -> None:
         for live in self._executor.start_due_once():
@@ -179,7 +183,7 @@ class LaneHost:
         with runs.ended:
             if not runs.ended.wait_for(lambda: runs.ending > 0, timeout=self._host.look_seconds):
                 return
-            runs.ended.wait_for(lambda: runs.ending >= FINISH_BATCH, timeout=_LINGER_SECONDS)
+            runs.ended.wait_for(lambda: runs.ending >= ENDS_OF_A_BATCH, timeout=_LINGER_SECONDS)
         self._executor.finish_once()
 
     def _keep_alive(self) -> None:

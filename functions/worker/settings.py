@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from shared.config import owner_maximums
+from shared.config import LONGEST_LEAD_VARIABLE, owner_maximums
 from shared.domain.instants import DAY, MINUTE, SECOND
 from shared.domain.owner_places import OwnerMaximums
 from shared.domain.timing import CLOCK_BOUND_MS, Timing
 from shared.schema import DEAD_LETTER_RETENTION_DAYS, LANE_RETENTION_DAYS
+
+#: Each is a row that was read, some kilobytes.
+_MOST_HELD = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +21,8 @@ class WorkerSettings:
     lease_ms: int = 30 * SECOND
     #: How long before fire_at a message is dispatched.
     lead_ms: int = Timing().lead_ms
+    #: What the lead may grow to before a herd, where this worker can hold it: the default is not at all.
+    longest_lead_ms: int = Timing().lead_ms
     #: A message may be hidden for whole seconds only: one that is early by less than that on top of the lead is held.
     hold_slack_ms: int = SECOND
     #: Between the clocks of two hosts: one may be behind by the bound while the other is ahead by it.
@@ -50,6 +55,10 @@ class WorkerSettings:
         """Claimed runs that have not started; enough to cover the lead at some hundred runs a second."""
         return 8 * self.threads
 
+    def may_hold(self, usual_ms: float) -> int:
+        """More of those whose targets are quick: as many as start within a second, when all are due at one instant."""
+        return max(self.max_held, min(_MOST_HELD, int(self.threads * SECOND / usual_ms)))
+
     def check(self) -> None:
         """Raises ValueError when one setting no longer carries another; the sentence names both."""
         longest_queued_ms = max(LANE_RETENTION_DAYS, DEAD_LETTER_RETENTION_DAYS) * DAY
@@ -58,8 +67,13 @@ class WorkerSettings:
                 f"run retention ({self.run_retention_ms} ms) must exceed the retention of the queues"
                 f" ({longest_queued_ms} ms) by a day, or a late duplicate of a message would run again"
             )
-        if self.lease_ms < 3 * (self.lead_ms + self.hold_slack_ms):
-            raise ValueError(f"lease ({self.lease_ms} ms) must be at least three holds, or held runs lose it")
+        if self.longest_lead_ms < self.lead_ms:
+            raise ValueError(f"longest lead ({self.longest_lead_ms} ms) must not be below the lead ({self.lead_ms} ms)")
+        longest_hold_ms = self.longest_lead_ms + self.hold_slack_ms
+        if self.lease_ms < 3 * longest_hold_ms:
+            raise ValueError(
+                f"lease ({self.lease_ms} ms) must be at least three holds of {longest_hold_ms} ms, or held runs lose it"
+            )
         if self.threads < 1:
             raise ValueError(f"a worker needs at least one thread, not {self.threads}")
 
@@ -69,7 +83,8 @@ class WorkerSettings:
         default = cls()
         settings = cls(
             lease_ms=int(environment.get("CARILLON_WORKER_LEASE_SECONDS", default.lease_ms // SECOND)) * SECOND,
-            lead_ms=int(environment.get("CARILLON_LEAD_MS", default.lead_ms)),
+            lead_ms=(lead_ms := int(environment.get("CARILLON_LEAD_MS", default.lead_ms))),
+            longest_lead_ms=int(environment.get(LONGEST_LEAD_VARIABLE, lead_ms)),
             clock_bound_ms=int(environment.get("CARILLON_CLOCK_BOUND_MS", default.clock_bound_ms)),
             run_retention_ms=int(environment.get("CARILLON_RUN_RETENTION_DAYS", default.run_retention_ms // DAY)) * DAY,
             threads=int(environment.get("CARILLON_WORKER_THREADS", default.threads)),

@@ -22,6 +22,8 @@ from shared.schema import DEAD_LETTER_RETENTION_DAYS, DEFAULT_LANE, LANES, LONG_
 LOG_RETENTION_DAYS = (1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3653)
 #: The longest time between two sweeps that the protocol's margin carries with room to spare.
 LONGEST_SWEEP_MS = 10_000
+#: Longer would make little better, and cancels of runs that are claimed already more frequent.
+LONGEST_LEAD_MS = 5_000
 #: An owner_id, or the `*` that stands for all others.
 _OWNER = r"^(\*|[A-Za-z0-9_.:@|+=-]{1,64})$"
 #: All variables of a function together may have 4 KB.
@@ -131,6 +133,8 @@ class Environment:
     )
     #: Who hears of alarms; AWS asks the address for consent first.
     alarm_email: Annotated[str, Field(pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$")] | None = None
+    #: Whether ends of runs and changes of jobs are told on the bus; EventBridge takes a dollar for a million of them.
+    events: Literal["bus", "none"] = "bus"
     #: None: nobody traces, and no code for it is deployed.
     tracing: Tracing | None = None
     #: An alarm rings when the 99th percentile of drift stays above it.
@@ -203,6 +207,13 @@ class Environment:
                 f"worker_reserved_concurrency of {self.name} ({reserved}) is below that of its lanes together "
                 f"({wanted}): they would be throttled, and their messages would come again; raise it to {wanted}"
             )
+
+    @property
+    def longest_lead_ms(self) -> int:
+        """What the lead may grow to before a herd. Three times a run may be held so long, and the second by which its
+        message may be early besides, until its worker must renew its lease.
+        """
+        return min(LONGEST_LEAD_MS, self.worker_lease_seconds * 1000 // 3 - 1000)
 
     @property
     def ecs_lanes(self) -> tuple[str, ...]:
