@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import boto3
+from botocore.exceptions import BotoCoreError, ClientError
 
 from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.client import dynamodb_client
@@ -47,7 +48,10 @@ def reach(tables: Mapping[str, str]) -> Reach:
 
 def tables_of(stack: str) -> dict[str, str]:
     """The tables of a deployed data stack, by logical name, from its outputs. Raises LookupError."""
-    described = boto3.client("cloudformation").describe_stacks(StackName=stack)["Stacks"][0]
+    try:
+        described = boto3.client("cloudformation").describe_stacks(StackName=stack)["Stacks"][0]
+    except (BotoCoreError, ClientError) as error:
+        raise LookupError(f"stack {stack} cannot be read: {error}") from error
     outputs = {each["OutputKey"]: each["OutputValue"] for each in described.get("Outputs", [])}
     try:
         return {table.name: outputs[_output_of(table.name)] for table in TABLES}
