@@ -14,12 +14,11 @@ from functions.api.backend import Backend
 from functions.api.documents import grant_document
 from functions.api.gate import Call, call_of
 from functions.api.idempotency import earlier
-from functions.api.refusals import GrantNotFound, TooManyGrants
+from functions.api.refusals import GrantNotFound, MadeBefore, TooManyGrants
 from functions.api.responses import Answer, answer
 from functions.api.routing import JSON_BODY, Route
-from shared.domain.access import Receipt, Scope
+from shared.domain.access import Scope
 from shared.domain.grants import Grant, new_grant
-from shared.domain.instants import Instant
 from shared.domain.limits import MAX_GRANTS
 
 _ID_BYTES: Final = 6
@@ -42,35 +41,37 @@ class GrantRoutes:
 
     def create(self, body: Annotated[dict[str, Any], Body()], request: Request) -> Answer:
         call = call_of(request)
-        made = earlier(call.keyed, self.backend.access)
-        grant = self._make(call, body) if made is None else self._again(call, body, made)
+        grant = self._made_before(call) or self._make(call, body)
         return answer(grant_document(grant), status=HTTPStatus.CREATED)
 
     def _make(self, call: Call, body: dict[str, Any]) -> Grant:
         now = self.backend.clock.now()
-        grant = self._grant(call, body, self.backend.randomness.random_bytes(_ID_BYTES).hex(), now)
+        grant = new_grant(
+            body,
+            owner_id=call.caller.owner_id,
+            grant_id=self.backend.randomness.random_bytes(_ID_BYTES).hex(),
+            by=call.caller.name,
+            now=now,
+            own=self.backend.grant_rules.own,
+        )
         receipt = None if call.keyed is None else call.keyed.receipt_of(grant.grant_id, now)
         if not self.backend.access.put_grant(grant, receipt=receipt):
-            made = earlier(call.keyed, self.backend.access)
+            made = self._made_before(call)
             if made is None:
                 raise TooManyGrants(MAX_GRANTS)
-            return self._again(call, body, made)
+            return made
         audit.note("grant.create", call, grant_id=grant.grant_id)
         return grant
 
-    def _again(self, call: Call, body: dict[str, Any], made: Receipt) -> Grant:
-        """As it was made, though it may have been deleted since."""
-        return self._grant(call, body, made.access_id or "", made.at)
-
-    def _grant(self, call: Call, body: dict[str, Any], grant_id: str, at: Instant) -> Grant:
-        return new_grant(
-            body,
-            owner_id=call.caller.owner_id,
-            grant_id=grant_id,
-            by=call.caller.name,
-            now=at,
-            own=self.backend.grant_rules.own,
-        )
+    def _made_before(self, call: Call) -> Grant | None:
+        """By this request. Raises KeyReused, MadeBefore."""
+        receipt = earlier(call.keyed, self.backend.access)
+        if receipt is None:
+            return None
+        for grant in self.backend.access.grants(call.caller.owner_id):
+            if grant.grant_id == receipt.access_id:
+                return grant
+        raise MadeBefore("grant", receipt.access_id or "", is_there=False)
 
     def delete(self, grant_id: str, request: Request) -> Answer:
         call = call_of(request)

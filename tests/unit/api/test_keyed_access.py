@@ -119,20 +119,13 @@ def test_the_text_of_a_key_is_not_shown_again_and_the_key_is_named_so_that_it_ca
     assert make(world, KEYS, "another").status == 201
 
 
-def test_a_signing_key_that_was_deleted_since_is_not_made_again() -> None:
+@pytest.mark.parametrize(("path", "member"), [(SIGNING_KEYS, "key_id"), (GRANTS, "grant_id")])
+def test_what_was_deleted_since_is_not_made_again_and_not_said_to_be_there(path: str, member: str) -> None:
     world = World()
-    first = make(world, SIGNING_KEYS).json
-    world.send("DELETE", f"{SIGNING_KEYS}/{first['key_id']}")
-    again = make(world, SIGNING_KEYS)
+    first = make(world, path).json
+    world.send("DELETE", f"{path}/{first[member]}")
+    again = make(world, path)
     assert (again.status, "deleted since" in again.json["detail"]) == (409, True)
-    assert made(world) == 0
-
-
-def test_a_grant_that_was_deleted_since_is_answered_as_it_was_and_not_made_again() -> None:
-    world = World()
-    first = make(world, GRANTS)
-    world.send("DELETE", f"{GRANTS}/{first.json['grant_id']}")
-    assert make(world, GRANTS).text == first.text
     assert made(world) == 0
 
 
