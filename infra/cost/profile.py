@@ -30,6 +30,7 @@ class Profile:
     worker_gb: float = 0.5
     api_gb: float = 0.5
     on_ecs: bool = False
+    tells_events: bool = True
 
 
 def items_of(profile: Profile) -> list[Item]:
@@ -47,7 +48,7 @@ def items_of(profile: Profile) -> list[Item]:
         Item("DynamoDB storage", gigabytes, "dynamodb_storage"),
         Item("DynamoDB storage", gigabytes, "dynamodb_recovery"),
         Item("SQS", sqs_requests, "sqs_request"),
-        Item("events", events, "event"),
+        Item("events", events if profile.tells_events else 0, "event"),
         Item("API", requests, "api_request"),
         Item("API", requests, "lambda_request"),
         Item("API", requests * usage.API_SECONDS * profile.api_gb, "lambda_second"),
