@@ -56,6 +56,8 @@ class Dispatcher:
             return
         now, at = self.owned.ports.clock.now(), self.owned.ports.clock.monotonic()
         with self.owned.lock:
+            if self.outbox.is_full(at):
+                return
             for shard in self.owned.shards.values():
                 dues = shard.expire(now, limit=TICK_LIMIT)
                 self.outbox.put((due for due in dues if due.gap is None), at=at)

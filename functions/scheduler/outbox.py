@@ -17,6 +17,8 @@ from shared.schema import CATCH_UP_LANE
 BATCH = 10
 #: The most that one call sends, so that no step takes long.
 MOST_AT_ONCE = 50 * BATCH
+#: Ten calls' worth. Whoever is behind sends, rather than to look for still more that is due.
+MOST_WAITING = 10 * MOST_AT_ONCE
 FIRST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 2.0
 
@@ -71,6 +73,13 @@ class Outbox:
         count = min(count, lane.allowed(at), MOST_AT_ONCE)
         lane.allowance -= count if lane.rate is not None else 0
         return [lane.waiting.popleft() for _ in range(count)]
+
+    def is_full(self, at: float) -> bool:
+        """So much waits for queues that take it that more can wait in the wheels: a lane that is paused, or has a rate,
+        holds nobody up.
+        """
+        moving = (lane for lane in self._lanes.values() if lane.rate is None and lane.paused_until <= at)
+        return sum(len(lane.waiting) for lane in moving) >= MOST_WAITING
 
     def is_paused(self, name: str, at: float) -> bool:
         return at < self._lanes[name].paused_until

@@ -6,7 +6,7 @@ stay on `VERSION` until every worker knows the next.
 
 from __future__ import annotations
 
-import json
+import json.encoder
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,8 @@ from shared.domain.run import Run, RunKind, RunStatus
 
 VERSION = 1
 READABLE_VERSIONS = range(VERSION, VERSION + 2)
+
+_quoted = json.encoder.encode_basestring_ascii
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +63,13 @@ class Dispatch:
 
 def encode(dispatch: Dispatch) -> str:
     """The body of the message."""
-    return json.dumps(
-        {
-            "v": VERSION,
-            "job_key": dispatch.job_key,
-            "generation": dispatch.generation,
-            "slot": dispatch.slot,
-            "fire_at": dispatch.fire_at,
-            "run_id": dispatch.run_id,
-            "shard": dispatch.shard,
-            "epoch": dispatch.epoch,
-            "enqueued_at": dispatch.enqueued_at,
-            "attempt": dispatch.attempt,
-            "kind": dispatch.kind,
-            "single": dispatch.is_single,
-        },
-        separators=(",", ":"),
+    # By hand: a third of the time, and the scheduler does little else.
+    is_single = "true" if dispatch.is_single else "false"
+    return (
+        f'{{"v":{VERSION},"job_key":{_quoted(dispatch.job_key)},"generation":{dispatch.generation},'
+        f'"slot":{dispatch.slot},"fire_at":{dispatch.fire_at},"run_id":{_quoted(dispatch.run_id)},'
+        f'"shard":{dispatch.shard},"epoch":{dispatch.epoch},"enqueued_at":{dispatch.enqueued_at},'
+        f'"attempt":{dispatch.attempt},"kind":"{dispatch.kind.value}","single":{is_single}}}'
     )
 
 

@@ -19,6 +19,8 @@ from shared.domain.schedules.cron_parse import CronFields
 #: `date.toordinal()` of 1970-01-01.
 EPOCH_ORDINAL = 719_163
 _LAST_ORDINAL = date.max.toordinal()
+#: Of one expression.
+MONTHS_KEPT = 24
 _DECEMBER = 12
 _HOUR_S, _MINUTE_S, _DAY_S = 3600, 60, 86_400
 
@@ -31,6 +33,8 @@ class LocalCalendar:
     #: Of a day that matches: how many times it has, and the first of them in seconds.
     per_day: int = field(init=False)
     first_time: int = field(init=False)
+    #: Those made last, by year and month: slots come one after the other.
+    _masks: dict[tuple[int, int], int] = field(init=False, default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         fields = self.fields
@@ -66,6 +70,14 @@ class LocalCalendar:
 
     def _mask(self, year: int, month: int) -> int:
         """Bit d is set when day d of that month matches, exclusions aside."""
+        mask = self._masks.get((year, month))
+        if mask is None:
+            if len(self._masks) >= MONTHS_KEPT:
+                self._masks.clear()
+            mask = self._masks[year, month] = self._make_mask(year, month)
+        return mask
+
+    def _make_mask(self, year: int, month: int) -> int:
         if month not in self.fields.months or (self.fields.years is not None and year not in self.fields.years):
             return 0
         return days_mask(self.fields.days, *month_shape(year, month))

@@ -30,6 +30,8 @@ def changed(**members: object) -> str:
 
 
 def test_a_dispatch_reads_back_as_it_was_written() -> None:
+    odd = replace(DISPATCH, job_key='acme/"\\ \n\u2028 ü 🎉')
+    assert decode(encode(odd)) == odd
     assert decode(encode(DISPATCH)) == DISPATCH
     assert decode(encode(replace(DISPATCH, is_single=False, kind=RunKind.SCHEDULED))).kind is RunKind.SCHEDULED
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from functions.scheduler.shard import Shard
-from shared.domain.entry import Entry
+from shared.adapters.memory.entry_store import MemoryEntryStore
+from shared.domain.entry import Entry, entry_id_of
 from shared.domain.fleet import Lease
 from shared.domain.instants import MINUTE, SECOND, Instant
 from shared.domain.keys import EntryKey, RunKey, run_id_of
@@ -140,3 +142,18 @@ def test_a_crowd_that_the_wheel_opens_by_parts_is_not_passed() -> None:
             assert (shard.safe_watermark() or now) < fires_at + 1_000
     shard.expire(late, limit=1_000)
     assert (shard.safe_watermark() or now) == late + TIMING.lead_ms
+
+
+def test_a_fresh_entry_is_marked_once_however_often_it_fires() -> None:
+    world, marked = World(), list[EntryKey]()
+
+    class Entries(MemoryEntryStore):
+        def clear_fresh(self, keys: Collection[EntryKey]) -> None:
+            marked.extend(keys)
+            super().clear_fresh(keys)
+
+    world.start_node("a", entries=Entries(world.tables))
+    job = world.create("tick", every="PT1S")
+    world.run(30 * SECOND)
+    assert len(world.sent) > 20
+    assert [key.entry_id for key in marked] == [entry_id_of(job)]

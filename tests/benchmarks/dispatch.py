@@ -1,0 +1,146 @@
+"""How many slots one node process hands over in a second, on one core, to a queue that takes everything at once.
+
+    python -P -m tests.benchmarks.dispatch [--runs 3] [--seconds 4] [--jobs 40000]
+
+The node is the real one under its real loops, with boto3 and the network in it; its tables take no time. Resident
+recurring jobs (cron, with a zone) fire each second, more of them than it can send, so that it is never idle. The queue
+is `rig/sqs_stub.py`, a process of its own. Two nodes share the jobs. Where the time goes is counted with a profiler in
+a run of its own, on one thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import os
+import pstats
+import time
+from collections.abc import Mapping
+
+from functions.scheduler.settings import in_order
+from tests.benchmarks.outcome import Bench, Cell, Table, medians
+from tests.benchmarks.rig.one_node import Orders, ended, node_over, start
+from tests.benchmarks.rig.sqs_stub import sqs_stub
+
+COLUMNS = {
+    "slots_per_s": "slots/s",
+    "cpu_us_per_slot": "CPU us a slot",
+    "cpu_share": "of a core",
+}
+#: Functions whose time, with all they call, is one part of a slot's way; by file and name. Later ones are no part of
+#: earlier ones.
+PARTS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "wheel and outbox": (
+        ("wheel/timing_wheel.py", "expire"),
+        ("wheel/timing_wheel.py", "schedule"),
+        ("scheduler/outbox.py", "put"),
+        ("scheduler/outbox.py", "take"),
+    ),
+    "next slot of the schedule": (("schedules/slots.py", "next_slot"),),
+    "settling": (("scheduler/dispatching.py", "_take_report"),),
+    "the dispatch and its body": (("scheduler/rows.py", "dispatch_of"), ("domain/message.py", "encode")),
+    "boto3: serialize": (("botocore/serialize.py", "serialize_to_request"),),
+    "boto3: sign": (("botocore/signers.py", "sign"),),
+    "boto3: send, HTTP and the socket": (("botocore/httpsession.py", "send"),),
+    "boto3: parse": (("botocore/parsers.py", "parse"),),
+    "boto3: all else": (("botocore/client.py", "_api_call"),),
+}
+#: What the last part holds of the ones before it.
+INSIDE = [part for part in PARTS if part.startswith("boto3") and part != "boto3: all else"]
+PROFILED_SLOTS = 10_000
+#: So few that the profiled node keeps up, and does nothing that it need not do.
+PROFILED_JOBS = 500
+
+
+def measure(endpoint: str, nodes: int, *, jobs: int, seconds: float) -> dict[str, float]:
+    """The first node has a core of its own; a second one shares the other with the queue."""
+    orders = [
+        Orders(endpoint, jobs=jobs // nodes, seconds=seconds, core=number % (os.cpu_count() or 1))
+        for number in range(nodes)
+    ]
+    found = [ended(node) for node in [start(each) for each in orders]]
+    total = {name: sum(each[name] for each in found) for name in ("slots_per_s", "cpu_share")}
+    return {**total, "cpu_us_per_slot": sum(each["cpu_us_per_slot"] for each in found) / nodes}
+
+
+def profile(endpoint: str) -> dict[str, float]:
+    """Microseconds a slot by part, as the profiler sees them: their ratios count, not their sum."""
+    node, _ = node_over(Orders(endpoint, jobs=PROFILED_JOBS))
+    node.dispatcher.spread = in_order
+    node.start()
+    node.beat_once()
+    node.plan_once()
+    node.load_once()
+    profiler, beaten_at = cProfile.Profile(), float("-inf")
+    while node.counts.accepted < PROFILED_SLOTS:
+        if time.monotonic() - beaten_at > 1:
+            node.beat_once()
+            node.plan_once()
+            node.checkpoint_once()
+            beaten_at = time.monotonic()
+        profiler.enable()
+        node.tick_once()
+        node.dispatch_once()
+        profiler.disable()
+        time.sleep(0.001)
+    stats = pstats.Stats(profiler)
+    return parts_of(stats)
+
+
+def parts_of(stats: pstats.Stats) -> dict[str, float]:
+    timings = stats.stats  # type: ignore[attr-defined]
+    spent = {
+        part: sum(
+            timing[3]
+            for (file, _, name), timing in timings.items()
+            for path, function in functions
+            if file.endswith(path) and name == function
+        )
+        for part, functions in PARTS.items()
+    }
+    spent["boto3: all else"] -= sum(spent[part] for part in INSIDE)
+    steps = ("tick_once", "dispatch_once")
+    whole = sum(
+        timing[3]
+        for (file, _, name), timing in timings.items()
+        if file.endswith("scheduler/dispatching.py") and name in steps
+    )
+    spent["the rest of the node"] = whole - sum(spent.values())
+    return {part: seconds / PROFILED_SLOTS * 1e6 for part, seconds in spent.items()}
+
+
+def profile_table(parts: Mapping[str, float]) -> Table:
+    whole = sum(parts.values())
+    rows: list[list[Cell]] = [[part, 100 * us / whole] for part, us in sorted(parts.items(), key=lambda each: -each[1])]
+    return Table("Where the time of a slot goes, one thread, under a profiler", ("part", "%"), rows)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--runs", type=int, default=3)
+    options.add_argument("--seconds", type=float, default=4.0)
+    options.add_argument("--jobs", type=int, default=40_000)
+    chosen = options.parse_args()
+    bench = Bench("dispatch")
+    with sqs_stub() as endpoint:
+        found = {
+            nodes: medians(
+                [measure(endpoint, nodes, jobs=chosen.jobs, seconds=chosen.seconds) for _ in range(chosen.runs)]
+            )
+            for nodes in (1, 2)
+        }
+        parts = profile(endpoint)
+    rows: list[list[Cell]] = [[f"{nodes}", *[each[column] for column in COLUMNS]] for nodes, each in found.items()]
+    note = "A node has one core; with two nodes on two cores the queue takes its time from them."
+    bench.report(
+        runs=chosen.runs,
+        figures={**{name: found[1][name] for name in COLUMNS}, "slots_per_s_of_two": found[2]["slots_per_s"]},
+        tables=[
+            Table("Dispatch to a queue that answers at once", ("node processes", *COLUMNS.values()), rows, note),
+            profile_table(parts),
+        ],
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""A node that is behind sends what waits, rather than to look for still more that is due."""
+
+from __future__ import annotations
+
+from functions.scheduler.dispatching import TICK_LIMIT
+from functions.scheduler.due import Due
+from functions.scheduler.outbox import BATCH, MOST_WAITING, Outbox
+from shared.domain.entry import Entry
+from shared.domain.instants import SECOND, Instant, to_rfc3339
+from shared.domain.run import RunKind
+from shared.schema import CATCH_UP_LANE
+from tests.unit.scheduler.world import SHARDS, World
+
+NOW = Instant(1_000_000)
+
+
+def waiting(count: int, lane: str = "default") -> list[Due]:
+    entry = Entry(0, "acme/tick#1", "acme/tick", 1, NOW, NOW)
+    return [Due(0, entry, Instant(NOW + number), NOW, RunKind.SCHEDULED, lane) for number in range(count)]
+
+
+def outbox() -> Outbox:
+    return Outbox(patience=0.1, catch_up_per_second=50.0)
+
+
+def test_it_is_full_once_so_much_waits() -> None:
+    box = outbox()
+    box.put(waiting(MOST_WAITING - 1), at=0.0)
+    assert not box.is_full(0.0)
+    box.put(waiting(1), at=0.0)
+    assert box.is_full(0.0)
+
+
+def test_what_is_late_holds_nobody_up() -> None:
+    box = outbox()
+    box.put(waiting(MOST_WAITING, CATCH_UP_LANE), at=0.0)
+    assert not box.is_full(0.0)
+
+
+def test_a_lane_whose_queue_takes_nothing_holds_the_others_up_no_longer_than_it_is_asked() -> None:
+    box = outbox()
+    box.put(waiting(MOST_WAITING), at=0.0)
+    box.answered("default", is_well=False, at=0.0, dice=0.5)
+    assert not box.is_full(0.01)
+    assert box.is_full(10.0)
+
+
+def test_a_herd_is_taken_from_the_wheels_by_and_by_and_nothing_is_lost() -> None:
+    world = World()
+    node = world.start_node("a")
+    count = MOST_WAITING + 2 * SHARDS * TICK_LIMIT
+    due = to_rfc3339(Instant(world.now + 5 * SECOND))
+    for number in range(count):
+        world.create(f"once-{number}", at=due)
+    node.plan_once()
+    node.load_once()
+    world.clock.advance(5 * SECOND)
+    node.beat_once()
+    node.plan_once()
+    for _ in range(20):
+        node.tick_once()
+    assert MOST_WAITING <= node.dispatcher.unsent < MOST_WAITING + SHARDS * TICK_LIMIT
+    while node.dispatch_once(hurry=True):
+        node.tick_once()
+    assert node.counts.accepted == count
+    assert count % BATCH == 0
