@@ -45,7 +45,16 @@ JOB_KEY = Attribute("job_key", "S")
 JOBS = Table(
     name="jobs",
     partition=JOB_KEY,
-    indexes=(Index("by_owner", Attribute("owner_slice", "S"), Attribute("created_at", "N"), is_local=False),),
+    indexes=(
+        # Keys only: a row changes more often (its job ends, a run takes a place) than somebody lists it.
+        Index(
+            "by_owner",
+            Attribute("owner_slice", "S"),
+            Attribute("created_at", "N"),
+            is_local=False,
+            projection="KEYS_ONLY",
+        ),
+    ),
     ttl="expires_at",
 )
 

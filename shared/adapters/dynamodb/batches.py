@@ -24,13 +24,15 @@ class Batches:
         self._client = client
         self._calls = calls
 
-    def get(self, operation: str, table: str, keys: Sequence[Row]) -> list[Row]:
-        """The rows that exist, read strongly consistently, in any order."""
+    def get(self, operation: str, table: str, keys: Sequence[Row], *, is_consistent: bool = True) -> list[Row]:
+        """The rows that exist, in any order."""
         rows: list[Row] = []
 
         def send(batch: Sequence[Row]) -> list[tuple[Row, StoreError]]:
             answer: dict[str, Any] = dict(
-                self._client.batch_get_item(RequestItems={table: {"Keys": list(batch), "ConsistentRead": True}})
+                self._client.batch_get_item(
+                    RequestItems={table: {"Keys": list(batch), "ConsistentRead": is_consistent}}
+                )
             )
             rows.extend(answer["Responses"].get(table, []))
             return _unprocessed(operation, answer.get("UnprocessedKeys", {}).get(table, {}).get("Keys", []))

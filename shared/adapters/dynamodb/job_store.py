@@ -57,7 +57,7 @@ class DynamoJobStore:
         self._receipts = Receipts(client, calls, tables.access)
         self._holds = JobHolds(client, calls, tables.jobs)
         self._count = OwnerCount(client, calls, tables.jobs)
-        self._listing = OwnerListing(Queries(client, calls), jobs_of_owner(tables.jobs))
+        self._listing = OwnerListing(Queries(client, calls), self._batches, jobs_of_owner(tables.jobs))
 
     def get(self, job_key: str) -> Job | None:
         key = job_rows.key_of(job_key)

@@ -1,4 +1,5 @@
-"""What an owner has, newest first: the slices of an index by owner, merged.
+"""What an owner has, newest first: the slices of an index by owner, merged. Of an index of keys the rows are read from
+their table.
 
 A cursor holds the position in each slice: null before its first row, 0 behind its last, else the last row taken.
 """
@@ -14,6 +15,7 @@ from typing import Generic, TypeVar
 from shared.adapters.cursors import decode_cursor, encode_cursor, foreign_cursor
 from shared.adapters.dynamodb import conditions, job_rows, run_rows
 from shared.adapters.dynamodb.attributes import Row, text, whole
+from shared.adapters.dynamodb.batches import Batches
 from shared.adapters.dynamodb.queries import Queries, Query
 from shared.domain.instants import LAST_INSTANT
 from shared.domain.job import Job
@@ -47,6 +49,8 @@ class Shape(Generic[T]):
     position_of: Callable[[T], tuple[int, *tuple[str, ...]]]
     #: The table's key of the row that `names` names; None when they name none.
     key_of: Callable[[str, Sequence[object]], Row | None]
+    #: The members of the table's key, where the index has nothing else of a row.
+    keys_only: tuple[str, ...] = ()
 
 
 def jobs_of_owner(table: str) -> Shape[Job]:
@@ -60,6 +64,7 @@ def jobs_of_owner(table: str) -> Shape[Job]:
         read=job_rows.read_job,
         position_of=lambda job: (job.created_at, job.job_id),
         key_of=_key_of_job,
+        keys_only=(job_rows.KEY,),
     )
 
 
@@ -92,8 +97,9 @@ def _key_of_run(owner_id: str, names: Sequence[object]) -> Row | None:
 
 
 class OwnerListing(Generic[T]):
-    def __init__(self, queries: Queries, shape: Shape[T]) -> None:
+    def __init__(self, queries: Queries, batches: Batches, shape: Shape[T]) -> None:
         self._queries = queries
+        self._batches = batches
         self._shape = shape
 
     def page(self, owner_id: str, *, admits: Callable[[T], bool], limit: int, cursor: str | None) -> Page[T]:
@@ -129,7 +135,10 @@ class OwnerListing(Generic[T]):
             )
             for name in owner_slices(owner_id)
         )
-        return [_Slice(self._queries, self._shape, owner_id, *each) for each in zip(queries, positions, strict=True)]
+        return [
+            _Slice(self._queries, self._batches, self._shape, owner_id=owner_id, query=query, position=position)
+            for query, position in zip(queries, positions, strict=True)
+        ]
 
     def _positions(self, owner_id: str, cursor: str) -> list[Position]:
         stored = decode_cursor(cursor, self._shape.list_name, owner_id)
@@ -151,8 +160,18 @@ class OwnerListing(Generic[T]):
 class _Slice(Generic[T]):
     """One partition of the index, read ahead by a page."""
 
-    def __init__(self, queries: Queries, shape: Shape[T], owner_id: str, query: Query, position: Position) -> None:
+    def __init__(
+        self,
+        queries: Queries,
+        batches: Batches,
+        shape: Shape[T],
+        *,
+        owner_id: str,
+        query: Query,
+        position: Position,
+    ) -> None:
         self._queries = queries
+        self._batches = batches
         self._shape = shape
         self._query = query
         self._read: deque[T] = deque()
@@ -167,11 +186,26 @@ class _Slice(Generic[T]):
     def head_at(self) -> int | None:
         """The instant of the next item, or None when the slice ended."""
         while not self._read and self._has_more:
-            page = self._queries.page(f"list.{self._shape.list_name}", self._query, self._start)
-            self._read.extend(map(self._shape.read, page.rows))
+            page = self._queries.page(self._operation, self._query, self._start)
+            self._read.extend(map(self._shape.read, self._whole(page.rows)))
             self._start = page.next_start
             self._has_more = page.next_start is not None
         return self._shape.position_of(self._read[0])[0] if self._read else None
+
+    @property
+    def _operation(self) -> str:
+        return f"list.{self._shape.list_name}"
+
+    def _whole(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """In the order of the index; a row that is gone by now, or stands elsewhere in it, is left out."""
+        if not self._shape.keys_only:
+            return rows
+        names, sort = self._shape.keys_only, self._shape.sort
+        keys = [{name: row[name] for name in names} for row in rows]
+        found = self._batches.get(self._operation, self._shape.table, keys, is_consistent=False)
+        by_place = {repr([row.get(name) for name in (*names, sort)]): row for row in found}
+        places = (repr([row[name] for name in (*names, sort)]) for row in rows)
+        return [by_place[place] for place in places if place in by_place]
 
     def take(self) -> T:
         item = self._read.popleft()

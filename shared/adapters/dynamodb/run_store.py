@@ -47,7 +47,7 @@ class DynamoRunStore:
         self._batches = Batches(client, calls)
         self._statements = Statements(client, calls)
         self._plans = RunPlans(client, calls, tables)
-        self._failures = OwnerListing(self._queries, failures_of_owner(self._table))
+        self._failures = OwnerListing(self._queries, self._batches, failures_of_owner(self._table))
 
     def insert(self, runs: Sequence[Run]) -> list[Run | None]:
         first = _first_of_each(runs)
