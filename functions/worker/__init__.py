@@ -12,6 +12,7 @@ hold         Until fire_at, in a heap. The message is early by the lead, so that
 start        Never before fire_at on this host's clock, and never on a lease that has run out: both are looked at again
              on the thread that calls the target.
              A job whose runs exclude or limit each other has places: one is taken now, or the run is skipped or waits.
+             So has an owner with a maximum; whose run finds none there waits, which is no attempt and no failure.
 end          The target's answer, or the deadline, whichever is first; what comes second is discarded.
 finish       Written where the token is still ours, in batches, off the hot path. Refused: someone took over, so the
              result is discarded and the message left alone.
@@ -24,6 +25,9 @@ What has no further attempt is FAILED, and a copy of its message goes to the lan
 tried again, up to its policy but three times at least; then it is FAILED too, for a run that kills workers must end.
 
 A run whose end was asked for is told by its heartbeat, and is stored as CANCELLED whatever its target answers.
+
+A worker that is stopped hands back what it has claimed and not started: the run waits for the same attempt from now on,
+written like any other finish, and its message is shown at once.
 
 Until then a heartbeat extends lease and visibility together, every third of the lease. Refused: the run is fenced; its
 `cancelled` event is set and nothing more is written. A message whose run is alive elsewhere is hidden, never deleted.
