@@ -133,6 +133,7 @@ class Claims:
             cancel_requested_at=seen.cancel_requested_at,
             claimed_at=now,
             lease_until=Instant(now + self._settings.lease_ms),
+            trace=run.trace or seen.trace,
         )
         if seen.status is RunStatus.RUNNING:
             return replace(

@@ -146,3 +146,14 @@ def test_services_of_aws_are_told_where_they_take_it(
     attributes = called.parameters.get("MessageSystemAttributes", {})
     sent = attributes["AWSTraceHeader"]["StringValue"] if where == "attribute" else called.parameters[where]
     assert sent == called.trace == header
+
+
+def test_a_row_knows_the_trace_of_its_run_where_the_message_lost_it(chain: Chain) -> None:
+    chain.create({"cron": "0 3 1 1 *"})
+    chain.lane.forgets_traces = True
+    chain.api.send("POST", "/v1/jobs/nightly/runs")
+    chain.work(5_000)
+
+    (run,) = chain.named("run")
+    asked = chain.named("request")[-1]
+    assert (ids(run)[0], parent_of(run)) == ids(asked)
