@@ -95,7 +95,6 @@ BUDGETS: Sequence[Budget] = (
         (
             Limit("", "units.recurring_run_writes", at_most=2, unit=" WRU"),
             Limit("", "units.recurring_run_reads", at_most=1, unit=" RRU"),
-            Limit("scheduler", "units.recurring_run_scheduler_units", at_most=0),
             Limit("SQS", "units.recurring_run_sqs_requests", at_most=0.3),
         ),
     ),

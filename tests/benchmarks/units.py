@@ -1,0 +1,84 @@
+"""What jobs and runs take of DynamoDB and SQS, what that costs, and what others ask for the same.
+
+    python -P -m tests.benchmarks.units
+
+Units are counted, not timed: `infra/cost/measured.json`, which `tests/acceptance/test_requests.py` measures anew. The
+idle bill is read off the templates that `make synth` wrote; without them it is not measured.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from infra.cost.bill import PriceList, read_prices
+from infra.cost.idle import idle_items
+from infra.cost.measured import read_measured
+from infra.cost.profile import Profile, items_of
+from tests.benchmarks.outcome import ROOT, Bench, Cell, Table, say
+
+ALTERNATIVES = Path(__file__).with_name("alternatives.json")
+TEMPLATES = ROOT / "infra" / "cdk.out"
+MILLION = 1_000_000
+
+
+def idle_usd(prices: PriceList) -> float | None:
+    """A month of the default environment in which nothing fires; None when it was not synthesised by this code."""
+    paths = sorted(TEMPLATES.glob("*.template.json"))
+    templates = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+    try:
+        return prices.total(idle_items(templates)) if templates else None
+    except (KeyError, StopIteration):
+        # Templates of another version lack what is looked for.
+        return None
+
+
+def units_table() -> Table:
+    rows: list[list[Cell]] = [
+        [kind.replace("_", " "), taken.writes, taken.reads, taken.sqs_requests]
+        for kind, taken in read_measured().by_kind.items()
+    ]
+    note = f"Counted on {read_measured().measured_on}, ten runs of a kind at one instant, create to finish."
+    return Table("What a run takes", ("run", "write units", "read units", "SQS requests"), rows, note)
+
+
+def prices_table(prices: PriceList) -> Table:
+    def usd(*, jobs: int = 0, runs: int = 0) -> float:
+        asked = Profile(one_time_jobs=jobs, recurring_runs=runs, run_seconds=0.05, worker_gb=0.25, api_gb=0.25)
+        return prices.total(items_of(asked))
+
+    alternatives = json.loads(ALTERNATIVES.read_text(encoding="utf-8"))
+    ours: list[Cell] = ["Carillon", usd(jobs=MILLION), usd(runs=MILLION)]
+    rows: list[list[Cell]] = [
+        ours,
+        *([each["name"], each["one_time"], each["recurring"]] for each in alternatives["services"]),
+    ]
+    note = (
+        f"List prices of {alternatives['as_of']}, {alternatives['region']}, free tiers not used, Carillon's idle bill "
+        "aside; runs of 50 ms on Lambda. Sources are in `tests/benchmarks/alternatives.json`."
+    )
+    return Table("US dollars for each million", ("service", "one-time jobs", "recurring runs"), rows, note)
+
+
+def main() -> None:
+    bench = Bench("units")
+    prices, by_kind = read_prices(), read_measured().by_kind
+    recurring, one_time = by_kind["recurring_within_6_h"], by_kind["one_time"]
+    idle = idle_usd(prices)
+    if idle is None:
+        say("the idle bill is not measured: make synth")
+    bench.report(
+        runs=10,
+        figures={
+            "recurring_run_writes": recurring.writes,
+            "recurring_run_reads": recurring.reads,
+            "recurring_run_sqs_requests": recurring.sqs_requests,
+            "one_time_job_writes": one_time.writes,
+            **({"idle_usd_a_month": idle} if idle is not None else {}),
+        },
+        tables=[units_table(), prices_table(prices)],
+    )
+
+
+if __name__ == "__main__":
+    main()
