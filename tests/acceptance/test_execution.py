@@ -24,7 +24,7 @@ import pytest
 from urllib3 import PoolManager
 
 from localstack import endpoints
-from localstack.stack import Stack, borrowed
+from localstack.stack import Stack, Variant, borrowed
 from localstack.terminal import say
 from localstack.workspace import Workspace
 from shared.domain.message import Dispatch, encode
@@ -39,12 +39,14 @@ ECHO = {"type": "handler", "name": "echo"}
 ONCE = {"max_attempts": 1}
 #: Waits exactly as long as the webhook asks for.
 PATIENT = {"max_attempts": 5, "base": "PT0S"}
+WITH_A_LANE_MORE = Variant(settings={"lanes": {"bulk": {"host": "ecs", "concurrency": 2}}})
 ENDED = {"succeeded", "failed", "timed_out", "cancelled", "skipped"}
 
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[Stack]:
-    with borrowed(Workspace(Path(__file__).parents[2] / ".local" / "execution"), say=say) as running:
+    workspace = Workspace(Path(__file__).parents[2] / ".local" / "execution")
+    with borrowed(workspace, say=say, variant=WITH_A_LANE_MORE) as running:
         yield running
 
 
@@ -75,6 +77,17 @@ def run_when(raw: RawClient, job_id: str, *statuses: str, attempt: int = 1, seco
         seconds=seconds,
         what=f"the run of {job_id} is {' or '.join(statuses)} at attempt {attempt}",
     )
+
+
+def test_a_lane_that_the_environment_adds_is_worked_and_any_other_is_refused(raw: RawClient) -> None:
+    run = run_when(raw, create(raw, lane="bulk"), "succeeded")
+    other = raw.post(
+        "/v1/jobs", {"job_id": unique("lane"), "schedule": {"in": "PT1S"}, "target": ECHO, "lane": "bulky"}
+    )
+
+    assert run["attempt"] == 1
+    assert (other.status, other.body["errors"][0]["pointer"]) == (400, "#/lane")
+    assert "default, long, bulk" in other.body["errors"][0]["detail"]
 
 
 def kill_the_worker(stack: Stack) -> None:
