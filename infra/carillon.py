@@ -7,7 +7,7 @@
 
     stack = Stack(App(), "Jobs")
     carillon = Carillon(stack, "Carillon", environment=override(PROD, {"shard_count": 32}))
-    carillon.allow_target(my_function, "lambda:InvokeFunction")
+    carillon.allow_target(my_function.function_arn, "lambda:InvokeFunction")
 
 Everything is named by CloudFormation, so any number of them fit one account, one stack even. `data` puts the tables
 into a stack apart: `Carillon(..., data=DataStack(app, "Data", ...).data)`, as `infra.app` does and production should.
