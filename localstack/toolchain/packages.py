@@ -16,7 +16,7 @@ from localstack.toolchain.problem import SetupProblem
 from localstack.toolchain.uv import VERSION
 from localstack.toolchain.uv_settings import index_url, mirror_of
 
-BUNDLED_GROUPS = ("api", "worker")
+BUNDLED_GROUPS = ("api", "worker", "tracing")
 LAMBDA_PLATFORM = ("--python-platform", "aarch64-manylinux2014", "--python-version", "3.13", "--only-binary", ":all:")
 TAIL_LINES = 15
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.bundle import AWS_PYTHON, ROOT, BundlingFailed, find_uv
+from infra.bundle import AWS_PYTHON, ROOT, TRACING_GROUP, BundlingFailed, find_uv
 from shared.config import TableNames, queue_variable, table_variable
 from tests.infra.dockerfile import Builder, Stage, read
 from tests.infra.synthesis import Synthesis
@@ -19,7 +19,7 @@ from tests.infra.synthesis import Synthesis
 PROGRAMS = ("scheduler", "worker")
 EACH_PROGRAM = pytest.mark.parametrize("program", PROGRAMS)
 #: What tests, builds and the local stack need, and a task must not have.
-DEVELOPMENT = ("pytest", "mypy", "ministack", "aws_cdk", "moto", "localstack_client", "pydantic")
+DEVELOPMENT = ("pytest", "mypy", "ministack", "aws_cdk", "moto", "localstack_client", "pydantic", "croniter")
 
 
 def stages(program: str) -> list[Stage]:
@@ -81,8 +81,10 @@ def test_the_task_can_write_nowhere(prod: Synthesis, program: str) -> None:
     assert prod.container(program)["ReadonlyRootFilesystem"] is True
 
 
-def built(program: str, folder: Path) -> tuple[Builder, Stage]:
-    """The image as a folder; skips when uv has not got the packages and there is no network."""
+def built(program: str, folder: Path, *, also: str = "") -> tuple[Builder, Stage]:
+    """The image as a folder, with another group of packages if there is one; skips when uv has not got the packages and
+    there is no network.
+    """
     try:
         uv = find_uv(os.environ)
     except BundlingFailed as failure:
@@ -96,6 +98,7 @@ def built(program: str, folder: Path) -> tuple[Builder, Stage]:
         "UV_OFFLINE": "1",
         "UV_PYTHON": sys.executable,
         "UV_NO_CONFIG": "1",
+        "ALSO": also,
     }
     builder = Builder(ROOT, ignored, folder, uv, environ)
     _, build, final = stages(program)
@@ -127,9 +130,24 @@ def test_what_the_image_installs_is_enough_to_start_and_nothing_more(program: st
     # With all it is told it gets as far as its first call of AWS, which says that nobody gave it a Region.
     assert "NoRegionError" in nowhere.stderr
     assert files_below(builder.root(final)) == before
-    packages = next((builder.root(final) / "opt" / "venv" / "lib").glob("python*")) / "site-packages"
+    packages = packages_of(builder, final)
     assert (packages / "tzdata").is_dir()
-    assert not [name for name in DEVELOPMENT if (packages / name).exists()]
+    assert not [name for name in (*DEVELOPMENT, "opentelemetry") if (packages / name).exists()]
+
+
+def packages_of(builder: Builder, final: Stage) -> Path:
+    return next((builder.root(final) / "opt" / "venv" / "lib").glob("python*")) / "site-packages"
+
+
+@pytest.mark.timeout(180)
+def test_the_image_of_an_environment_that_traces_can_trace(tmp_path: Path) -> None:
+    builder, final = built("scheduler", tmp_path, also=TRACING_GROUP)
+    tracing = {"CARILLON_TRACED_SHARE": "1", "CARILLON_TRACES_ENDPOINT": "http://127.0.0.1:9/v1/traces"}
+
+    started = builder.start(final, {**unreachable(), **tracing})
+
+    assert (packages_of(builder, final) / "opentelemetry" / "sdk").is_dir()
+    assert "NoRegionError" in started.stderr
 
 
 def unreachable() -> dict[str, str]:
