@@ -20,8 +20,8 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 
 _XRAY = "xray"
-#: What cannot be sent within this is dropped: traces never hold up work.
-_TIMEOUT_SECONDS = 5.0
+#: With all tries. What cannot be sent within this is dropped: a request that is traced waits so long at most.
+_TIMEOUT_SECONDS = 1.0
 #: Signed as they are; the others are changed on the way, or by the client.
 _SIGNED = ("content-type", "content-encoding")
 
