@@ -21,10 +21,10 @@ from tests.benchmarks.outcome import FOLDER, ROOT, SKIPPED, Result, Table, read_
 #: In the order in which they run; the whole takes ten minutes on two cores.
 BENCHES = (
     *("wheel", "schedules", "api", "units", "dispatch", "load", "growth"),
-    *("worker", "end_to_end", "fail_over"),
+    *("end_to_end", "fail_over"),
 )
 #: Only when named.
-ON_DEMAND = ("peers",)
+ON_DEMAND = ("worker", "peers")
 
 
 def run(name: str) -> int:

@@ -1,20 +1,18 @@
 """Slots of common expressions beside plain croniter and cronsim, in microseconds; what requests and outages cost.
 
-    python -P -m tests.benchmarks.schedules [--slots 2000]
+    python -P -m tests.benchmarks.schedules [--slots 2000] [--runs 3]
 
 Each row takes the next slots one after the other from a fixed start, as a scheduler does; the first call of every
 library is outside the measure, since all keep what they parsed. CPU time. croniter and cronsim are asked for the same
 local times in the same zone; where they differ in the answer is not shown here (`time_cases.json` shows it). cronsim is
-left out where it is not installed. Prints a table, then JSON.
+left out where it is not installed.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
-import json
-import platform
-import sys
+import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -27,9 +25,10 @@ from shared.domain.errors import InvalidRequest
 from shared.domain.instants import DAY, Instant, parse_rfc3339, to_datetime
 from shared.domain.schedules import decode, encode, fire_at, missed, parse_schedule, slots, zone
 from shared.domain.schedules.cron_parse import parse_cron
+from tests.benchmarks.outcome import Bench, Cell, Table, medians
 
 START = parse_rfc3339("2026-01-15T12:34:56Z")
-BUDGET_US, REQUEST_BUDGET_MS, OUTAGE_BUDGET_MS = 60, 50, 50
+REQUEST_BUDGET_MS, OUTAGE_BUDGET_MS = 50, 50
 
 EXPRESSIONS = [
     ("* * * * *", "UTC"),
@@ -116,35 +115,45 @@ def small_things(count: int) -> dict[str, float]:
     }
 
 
-def say(line: str) -> None:
-    sys.stdout.write(line + "\n")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--slots", type=int, default=2000)
-    count = parser.parse_args().slots
-    rows = []
-    say(f"{'us a slot':38}{'carillon':>10}{'croniter':>10}{'cronsim':>10}")
+    parser.add_argument("--runs", type=int, default=3)
+    chosen = parser.parse_args()
+    bench = Bench("schedules")
+    rows: list[list[Cell]] = []
     for expression, zone_name in EXPRESSIONS:
         # Two hundred slots of a yearly job are two hundred years.
-        few = min(count, 200) if expression.endswith(("1 *", "5#2")) else count
-        row = [run(expression, zone_name, few) for run in (ours, plain_croniter, plain_cronsim)]
-        rows.append({"expression": expression, "zone": zone_name, "us": row})
-        say(
-            f"{expression + '  ' + zone_name:38}"
-            + "".join(f"{value:10.1f}" if value else f"{'-':>10}" for value in row)
+        few = min(chosen.slots, 200) if expression.endswith(("1 *", "5#2")) else chosen.slots
+        rows.append(
+            [
+                f"`{expression}` {zone_name}",
+                *[median_of(lambda: run(expression, zone_name, few), chosen.runs) for run in LIBRARIES],  # noqa: B023
+            ]
         )
-    request_ms, request = hardest_request()
-    outage_ms = outage_of_a_year()
-    things = small_things(count)
-    say(f"\nhardest request {request_ms:.1f} ms of {REQUEST_BUDGET_MS}: {request}")
-    say(f"a year of missed seconds {outage_ms:.1f} ms of {OUTAGE_BUDGET_MS}")
-    for name, value in things.items():
-        say(f"{name} {value:.1f} us")
-    say(f"budget a slot: {BUDGET_US} us")
-    result = {"slots": rows, "hardest_request_ms": request_ms, "year_of_seconds_ms": outage_ms, "us": things}
-    say(json.dumps(result | {"python": platform.python_version()}))
+    hardest, outage = hardest_request(), median_of(outage_of_a_year, chosen.runs)
+    things = medians([small_things(chosen.slots) for _ in range(chosen.runs)])
+    others: list[list[Cell]] = [
+        [f"the hardest request, {hardest[1]}, ms", hardest[0], REQUEST_BUDGET_MS],
+        ["a year of missed seconds, ms", outage, OUTAGE_BUDGET_MS],
+        *([f"{name}, us", us, None] for name, us in things.items()),
+    ]
+    bench.report(
+        runs=chosen.runs,
+        figures={"slot_us": max(float(row[1] or 0) for row in rows), "hardest_request_ms": hardest[0]},
+        tables=[
+            Table("The next slot of a schedule, us", ("schedule", "Carillon", "croniter", "cronsim"), rows),
+            Table("Other work with schedules", ("what", "measured", "budget"), others),
+        ],
+    )
+
+
+def median_of(measure: Callable[[], float | None], runs: int) -> float | None:
+    found = [value for _ in range(runs) if (value := measure()) is not None]
+    return statistics.median(found) if found else None
+
+
+LIBRARIES: tuple[Callable[[str, str, int], float | None], ...] = (ours, plain_croniter, plain_cronsim)
 
 
 if __name__ == "__main__":

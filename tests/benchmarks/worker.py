@@ -1,16 +1,15 @@
 """Drift of the worker alone: one-time runs dispatched by the lead, over the emulator, as on this machine's local stack.
 
-    python -P -m tests.benchmarks.worker [--runs 2000] [--seconds 20] [--herd] [--handler echo]
+    python -P -m tests.benchmarks.worker [--jobs 2000] [--seconds 20] [--herd] [--runs 1]
 
 Jobs are created ahead. Each slot is sent `lead` before its time by a process of its own, as a scheduler would; the
-worker is the real process (`python -P -m functions.worker`). With `--herd` all slots are at one instant. Prints drift
-in ms by its parts, how many runs were early or lost, and how the worker's CPU time compares; then the same as JSON.
+worker is the real process (`python -P -m functions.worker`). With `--herd` all slots are at one instant. Drift is
+told by its parts, with how many runs were early or lost and the worker's CPU time. With `--herd` nothing is kept.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import subprocess
@@ -37,9 +36,11 @@ from shared.domain.schedules import At
 from shared.domain.timing import Timing
 from shared.ports import JobWrite
 from shared.schema import TABLES
+from tests.benchmarks.outcome import Bench, Cell, Table, medians, say
 from tests.emulator import aws_environment, create_queue, create_tables, running_emulator
 
 LEAD_MS = Timing().lead_ms
+PARTS = ("total", "dispatch", "queue", "claim", "start")
 LATENESS_ALLOWED_SECONDS = 60
 
 
@@ -115,50 +116,69 @@ def percentile(values: list[int], share: float) -> int:
     return sorted(values)[min(int(len(values) * share), len(values) - 1)]
 
 
-def report_on(runs: list[Run | None], worker_cpu_seconds: float) -> dict[str, Any]:
+def report_on(runs: list[Run | None], worker_cpu_seconds: float) -> dict[str, float]:
     ended = [run for run in runs if run is not None and run.status.is_final and run.drift is not None]
     drifts = [run.drift for run in ended if run.drift is not None]
-    parts = {
-        part: {
-            "p50": statistics.median(drift[part] for drift in drifts),
-            "p99": percentile([drift[part] for drift in drifts], 0.99),
-            "max": max(drift[part] for drift in drifts),
-        }
-        for part in ("total", "dispatch", "queue", "claim", "start")
-    }
-    return {
-        "runs": len(runs),
+    figures: dict[str, float] = {
         "lost": len(runs) - len(ended),
         "early": sum((run.started_at or 0) < run.fire_at for run in ended),
         "attempts_over_1": sum(run.attempt > 1 for run in ended),
-        "drift_ms": parts,
-        "worker_cpu_ms_per_run": round(worker_cpu_seconds * SECOND / len(runs), 2),
-        "load_average": os.getloadavg()[0],
+        "cpu_ms_per_run": worker_cpu_seconds * SECOND / len(runs),
     }
+    for part in PARTS:
+        values = [drift[part] for drift in drifts]
+        figures[f"{part}_p50_ms"] = statistics.median(values)
+        figures[f"{part}_p99_ms"] = percentile(values, 0.99)
+        figures[f"{part}_max_ms"] = max(values)
+    return figures
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--runs", type=int, default=2_000)
+    options.add_argument("--jobs", type=int, default=2_000)
     options.add_argument("--seconds", type=float, default=20.0)
     options.add_argument("--herd", action="store_true", help="all slots at one instant")
     options.add_argument("--handler", default="echo")
+    options.add_argument("--runs", type=int, default=1)
     asked = options.parse_args()
-    with tempfile.TemporaryDirectory() as folder, running_emulator(Path(folder)) as endpoint, aws_environment(endpoint):
-        result = measure(asked, endpoint)
-    for part, figures in result["drift_ms"].items():
-        print(f"{part:9}", *(f"{name} {value:>7}" for name, value in figures.items()))  # noqa: T201
-    print(json.dumps(result))  # noqa: T201
+    bench = Bench("worker")
+    found = []
+    for _ in range(asked.runs):
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            running_emulator(Path(folder)) as endpoint,
+            aws_environment(endpoint),
+        ):
+            found.append(measure(asked, endpoint))
+    figures = medians(found)
+    table = drift_table(figures, asked)
+    if asked.herd:
+        say(*table.lines())
+        return
+    bench.report(runs=asked.runs, figures=figures, tables=[table])
 
 
-def measure(asked: argparse.Namespace, endpoint: str) -> dict[str, Any]:
+def drift_table(figures: dict[str, float], asked: argparse.Namespace) -> Table:
+    rows: list[list[Cell]] = [
+        [part, *[figures[f"{part}_{name}_ms"] for name in ("p50", "p99", "max")]] for part in PARTS
+    ]
+    note = (
+        f"{figures['lost']:.0f} lost, {figures['early']:.0f} early; {figures['cpu_ms_per_run']:.1f} ms of CPU a "
+        "run of a handler that does nothing."
+    )
+    when = "at one instant" if asked.herd else f"over {asked.seconds:g} s"
+    title = f"Drift of one ECS worker in ms, {asked.jobs:,} runs {when}, dispatched on time"
+    return Table(title, ("part", "p50", "p99", "max"), rows, note)
+
+
+def measure(asked: argparse.Namespace, endpoint: str) -> dict[str, float]:
     tables = create_tables(dynamodb_client(), "bench")
     sqs = sqs_client()
     queue_url = create_queue(sqs, "bench-default")
-    seconds_to_create = 10 + asked.runs * 0.01
+    seconds_to_create = 10 + asked.jobs * 0.01
     first = SystemClock().now() + int(seconds_to_create * SECOND)
     spread_ms = 0 if asked.herd else asked.seconds * SECOND
-    slots = [Instant(first + int(spread_ms * number / asked.runs)) for number in range(asked.runs)]
+    slots = [Instant(first + int(spread_ms * number / asked.jobs)) for number in range(asked.jobs)]
     dispatches = create(tables, slots, asked.handler)
     assert SystemClock().now() < first - LEAD_MS, "creating took longer than planned"
     environment = os.environ | {

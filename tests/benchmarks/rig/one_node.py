@@ -44,6 +44,7 @@ class Orders:
     endpoint: str
     jobs: int
     period_ms: int | None = None
+    schedules: int = 200
     shards: int = 16
     #: Of CPU time, or elapsed time when there is no more to do.
     seconds: float = 4.0
@@ -79,7 +80,7 @@ def node_over(orders: Orders) -> tuple[Node, Watched]:
     queues: dict[str, DueQueue] = {"default": watched, "catchup": watched}
     ports = Ports(
         fleet=MemoryFleetStore(tables),
-        entries=StoredJobs(orders.jobs, orders.shards, clock.now(), orders.period_ms),
+        entries=StoredJobs(orders.jobs, orders.shards, clock.now(), orders.period_ms, orders.schedules),
         jobs=MemoryJobStore(tables),
         runs=MemoryRunStore(tables),
         queues=queues,

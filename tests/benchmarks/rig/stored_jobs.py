@@ -20,18 +20,19 @@ OWNERS = 50
 @dataclass(slots=True)
 class StoredJobs:
     """`count` recurring jobs, created a day before `now`, in `shard_count` equal shards. Without a `period_ms` each
-    fires at every second; else their slots are spread over the period.
+    fires at every second; else they have `schedules` different ones, whose slots are spread over the period.
     """
 
     count: int
     shard_count: int
     now: Instant
     period_ms: int | None = None
+    schedules: int = 200
     moved: int = 0
     _templates: list[Row] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        kinds = 1 if self.period_ms is None else min(self.count, 200)
+        kinds = 1 if self.period_ms is None else min(self.count, self.schedules)
         self._templates = [write_entry(self._entry(number / kinds)) for number in range(kinds)]
 
     def _entry(self, phase: float) -> Entry:
