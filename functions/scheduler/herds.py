@@ -23,6 +23,8 @@ _LEAST_SHARE = 1 / 256
 class HerdRules:
     #: The lead never grows by more than this; the default is not at all.
     most_ms: int = 0
+    #: Between two looks at what fires soon.
+    look_ahead_ms: int = 5 * SECOND
     #: Lanes whose workers hold a run for free. A function is paid for while it waits, and holds others up.
     lanes: Collection[str] = frozenset()
     #: Runs that the workers claim, all together: what one of them does with one core.

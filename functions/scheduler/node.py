@@ -75,6 +75,10 @@ class Node:
         """Read what the API wrote since the last sweep. Raises StoreError: a shard's next sweep looks back further."""
         self._reader.sweep_once()
 
+    def look_ahead_once(self) -> None:
+        """Meet herds early. Raises StoreError: the same is read again next time."""
+        self._reader.look_ahead_once()
+
     def tick_once(self) -> None:
         """Move what is due from the wheels to the outbox; nothing when this node may not dispatch."""
         self.dispatcher.tick_once()

@@ -65,6 +65,27 @@ class Reader:
             with self.owned.lock:
                 shard.end_sweep(gone, started_at=started_at, since=since, until=until)
 
+    def look_ahead_once(self) -> None:
+        """Meet what fires soon early enough for the lead to grow with a herd: sweeps meet it when the lead is near.
+
+        Each slice of time is read once; what is written into it later is met by a sweep. It says nothing about what was
+        covered. Raises StoreError: the slice is read again next time.
+        """
+        herds = self.owned.settings.herds
+        if not herds.most_ms:
+            return
+        for shard in list(self.owned.shards.values()):
+            now = self.owned.ports.clock.now()
+            until = Instant(now + herds.look_ahead_ms + herds.most_ms + self.owned.settings.timing.sweep_ahead_ms)
+            since = Instant(max(shard.looked_until + 1, now))
+            if shard.coverage.swept_at is None or until <= since:
+                continue
+            for page in self.owned.ports.entries.due(shard.number, since=since, until=until):
+                self._absorb(shard, page)
+                if self.owned.held_count >= self.owned.settings.most_residents:
+                    break
+            shard.looked_until = until
+
     def _absorb(self, shard: Shard, page: list[Entry]) -> None:
         now = self.owned.ports.clock.now()
         with self.owned.lock:

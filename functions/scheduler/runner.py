@@ -142,6 +142,7 @@ class Runner:
             Step("plan", node.plan_once, timing.plan_ms / 1000),
             Step("load", node.load_once, timing.plan_ms / 1000),
             Step("sweep", node.sweep_once, timing.sweep_ms / 1000),
+            Step("look_ahead", node.look_ahead_once, node.settings.herds.look_ahead_ms / 1000),
             Step("tidy", node.tidy_once, TIDY_MS / 1000),
             Step("checkpoint", node.checkpoint_once, timing.checkpoint_ms / 1000),
             Step("audit", node.audit_once, node.settings.audit.every_ms / 1000),

@@ -36,6 +36,8 @@ class Shard:
     started_at: Instant
     coverage: Coverage = field(default_factory=Coverage)
     herds: Herds = field(default_factory=Herds)
+    #: Entries that fire up to here were looked for before their sweep.
+    looked_until: Instant = Instant(0)
     #: For `tidy_once`: entries to delete, to move, and those whose last slot no worker had: none ends their job.
     to_delete: dict[str, None] = field(default_factory=dict)
     to_move: dict[str, Instant] = field(default_factory=dict)

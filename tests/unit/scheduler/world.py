@@ -126,6 +126,8 @@ class World:
             steps.append(node.tidy_once)
         if moment % 2_000 < STEP_MS:
             steps.append(node.checkpoint_once)
+        if moment % 5_000 < STEP_MS:
+            steps.append(node.look_ahead_once)
         if moment % 10_000 < STEP_MS:
             steps.append(node.audit_once)
         for step in (*steps, node.tick_once, node.dispatch_once):
