@@ -146,11 +146,11 @@ class Dispatcher:
         if not rows:
             return
         try:
-            record(self.owned.ports.runs, rows)
+            written = record(self.owned.ports.runs, rows)
         except StoreError:
             with self.owned.lock:
                 self.rows = rows + self.rows
             raise
-        self.owned.ports.announcements.add(run_is_over(row) for _, row in rows)
+        self.owned.ports.announcements.add(map(run_is_over, written))
         with self.owned.lock:
             self._settle((due for due, _ in rows), by_row=True)

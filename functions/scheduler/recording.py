@@ -11,19 +11,23 @@ from shared.domain.run import Run, RunStatus
 from shared.ports import RunStore
 
 
-def record(runs: RunStore, rows: Sequence[tuple[Due, Run]]) -> None:
-    """Each where there is none; but a single fire has a row, which waits for this very fire. Raises StoreError, and may
-    be called again with the same then.
+def record(runs: RunStore, rows: Sequence[tuple[Due, Run]]) -> list[Run]:
+    """Each where there is none; but a single fire has a row, which waits for this very fire. Answers what was written.
+    Raises StoreError, and may be called again with the same then.
     """
-    runs.record([row for _, row in rows])
+    answers = runs.record([row for _, row in rows])
+    written = [row for (_, row), is_put in zip(rows, answers, strict=True) if is_put]
     singles = {row.key: (due, row) for due, row in rows if due.entry.schedule is None}
     if not singles:
-        return
+        return written
     for key, seen in runs.get_many(list(singles)).items():
         due, row = singles[key]
         if _waits_for(seen, due):
             # Who loses against a redrive, or a worker, has nothing to say any more.
-            runs.take_over(_ended_waiting(seen, row), seen=seen)
+            ended = _ended_waiting(seen, row)
+            if runs.take_over(ended, seen=seen) is None:
+                written.append(ended)
+    return written
 
 
 def _waits_for(run: Run, due: Due) -> bool:

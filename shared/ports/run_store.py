@@ -136,8 +136,11 @@ class RunStore(Protocol):
         """
         ...
 
-    def record(self, runs: Sequence[Run]) -> None:
-        """Put rows of runs that never start (SKIPPED, FAILED by a sender fault), each only if no row has its key."""
+    def record(self, runs: Sequence[Run]) -> list[bool]:
+        """Put rows of runs that never start (SKIPPED, FAILED by a sender fault), each only if no row has its key.
+
+        False: there was one; perhaps that of an earlier call with the same run, or of a run of the same key before it.
+        """
         ...
 
     def get(self, key: RunKey) -> Run | None:

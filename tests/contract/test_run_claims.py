@@ -107,8 +107,10 @@ def test_records_are_put_where_no_run_is(stores: Stores) -> None:
     there = stored(stores, make_run())
     skipped = [make_run(NOW + slot, status=RunStatus.SKIPPED, reason="misfire") for slot in range(30)]
 
-    stores.runs.record([*skipped, replace(skipped[1], reason="second")])
+    answers = stores.runs.record([*skipped, replace(skipped[1], reason="second")])
 
+    assert answers == [False, *[True] * 29, False]
+    assert stores.runs.record(skipped[1:2]) == [False]
     assert stores.runs.get(there.key) == there
     assert stores.runs.get(skipped[1].key) == skipped[1]
     assert stores.runs.get(skipped[29].key) == skipped[29]

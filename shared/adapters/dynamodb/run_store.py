@@ -72,9 +72,11 @@ class DynamoRunStore:
         rows = self._batches.get("runs.get_many", self._table, [run_rows.key_of(key) for key in keys])
         return {run.key: run for run in map(run_rows.read_run, rows)}
 
-    def record(self, runs: Sequence[Run]) -> None:
-        statements = [insert(self._table, run_rows.write_run(run)) for run in _first_of_each(runs).values()]
-        self._statements.run("runs.record", statements)
+    def record(self, runs: Sequence[Run]) -> list[bool]:
+        first = _first_of_each(runs)
+        statements = [insert(self._table, run_rows.write_run(run)) for run in first.values()]
+        is_put = dict(zip(first, self._statements.run("runs.record", statements), strict=True))
+        return [is_put.pop(run.key, False) for run in runs]
 
     def take_over(self, run: Run, *, seen: Run) -> Run | None:
         condition, values = conditions.all_as_seen(run_rows.write_run(seen), conditions.CLAIM_OF_RUN)

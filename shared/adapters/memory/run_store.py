@@ -120,8 +120,9 @@ class MemoryRunStore:
                 self._tables.runs[key] = after
             return after
 
-    def record(self, runs: Sequence[Run]) -> None:
-        self.insert(runs)
+    def record(self, runs: Sequence[Run]) -> list[bool]:
+        with self._tables.lock:
+            return [self.insert([run]) == [None] for run in runs]
 
     def get(self, key: RunKey) -> Run | None:
         with self._tables.lock:

@@ -37,8 +37,9 @@ def _run_id_of_first(self: Due) -> str:
     return self.entry.run_id if self.entry.run_id is not None else run_id_of(self.slot)
 
 
-def _record_where_no_row_is(runs: RunStore, rows: Sequence[tuple[Due, Run]]) -> None:
+def _record_where_no_row_is(runs: RunStore, rows: Sequence[tuple[Due, Run]]) -> list[Run]:
     runs.record([row for _, row in rows])
+    return []
 
 
 def _settle_and_leave_the_job(self: Shard, due: Due, *, by_row: bool = False) -> None:

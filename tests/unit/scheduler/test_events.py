@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from functions.scheduler.gauges import Gauges, LoopLag
 from shared.adapters.memory import MemoryEventBus, MemoryRunStore
 from shared.domain.errors import StoreThrottled
 from shared.domain.instants import MINUTE, SECOND
+from shared.domain.run import Run
 from shared.domain.schedules import Misfire
 from shared.observability.announcing import Announcements
 from tests.unit.scheduler.world import World
@@ -40,7 +42,7 @@ def test_slots_that_the_misfire_policy_leaves_out_are_told_as_one_gap() -> None:
 
 
 class Refusing(MemoryRunStore):
-    def record(self, runs: object) -> None:
+    def record(self, runs: object) -> list[bool]:
         raise StoreThrottled("runs.record", f"on purpose: {runs}")
 
 
@@ -49,6 +51,21 @@ def test_nothing_is_told_of_a_gap_that_is_not_written() -> None:
     outage(world, bus, runs=Refusing(world.tables))
 
     assert bus.events == []
+
+
+def test_a_gap_that_was_recorded_before_is_not_told_again() -> None:
+    world, bus = World(), MemoryEventBus()
+    before = MemoryRunStore(world.tables)
+
+    class Recorded(MemoryRunStore):
+        def record(self, runs: Sequence[Run]) -> list[bool]:
+            before.record(runs)
+            return super().record(runs)
+
+    outage(world, bus, runs=Recorded(world.tables))
+
+    assert bus.events == []
+    assert [run for run in world.tables.runs.values() if run.gap is not None] != []
 
 
 def test_a_job_that_ends_with_a_skipped_slot_is_told_to_be_completed() -> None:
