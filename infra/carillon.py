@@ -248,7 +248,7 @@ class Carillon(Construct):
         functions = [each.function_name for each in made if isinstance(each, lambda_.Function)]
         return {
             "CARILLON_HTTP_GRANTS": self._environment.http_grants,
-            "CARILLON_OWN_RESOURCES": ",".join([*tables, *queues, *functions, *own]),
+            "CARILLON_OWN_RESOURCES": ",".join([*tables, *queues, *functions, self.events.event_bus_name, *own]),
         }
 
     def _watch(self) -> None:

@@ -54,7 +54,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class OwnResources:
-    """The names of Carillon's own queues, tables and functions: whole ones, or beginnings that end in `*`."""
+    """The names of Carillon's own queues, tables, functions and bus: whole ones, or beginnings that end in `*`."""
 
     names: tuple[str, ...] = ()
 

@@ -27,6 +27,13 @@ def test_no_function_of_a_deployment_can_be_granted(prod: Synthesis) -> None:
         assert (f"'{name}'" in own) == (function["Handler"] != API)
 
 
+def test_nobody_can_be_granted_to_tell_lifecycle_events(prod: Synthesis) -> None:
+    [bus] = prod.of_type("AWS::Events::EventBus")
+
+    for handler in (WORKER, API):
+        assert f"{{'Ref': '{bus}'}}" in str(variable_of(prod, handler, "CARILLON_OWN_RESOURCES"))
+
+
 def test_hosts_need_grants_where_a_deployment_says_so(prod: Synthesis) -> None:
     strict = synthesise("dev", http_grants="required")
 
