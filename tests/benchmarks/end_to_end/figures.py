@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -77,6 +78,13 @@ def recovery(starts: Iterable[Start], *, killed_ms: float) -> dict[str, float | 
         "first_late_s": round((min(moments) - killed_ms) / 1000, 1) if moments else None,
         "normal_s": round((max(moments) - killed_ms) / 1000, 1) if moments else None,
     }
+
+
+def resumed_seconds(starts: Iterable[Start], *, killed_ms: float) -> float:
+    """From a kill until the end of the longest time after it in which no job at all began; 0 when nothing began."""
+    moments = [killed_ms, *sorted(start.started_ms for start in starts if start.started_ms > killed_ms)]
+    gaps = [(after - before, after) for before, after in pairwise(moments)]
+    return round((max(gaps)[1] - killed_ms) / 1000, 1) if gaps else 0.0
 
 
 #: Of these the worst run counts, and not the median one.

@@ -15,6 +15,7 @@ from carillon.client import Client, NewJob, Schedule, at, every
 from localstack import endpoints, processes
 from localstack.client import client_of
 from localstack.stack import Stack, borrowed
+from localstack.start import Variant
 from localstack.terminal import say
 from localstack.workspace import Workspace, read_json
 from shared.adapters.dynamodb import run_rows
@@ -37,10 +38,15 @@ LATENESS_ALLOWED_SECONDS = 60.0
 LOOK_SECONDS = 0.5
 
 
+#: The lease of a deployment's workers; the local stack's is short, and bounds how far the lead grows before a herd.
+AS_DEPLOYED = Variant(settings={"worker_lease_seconds": 30})
+
+
 @contextmanager
 def running_system() -> Iterator[System]:
     """A local stack of the benchmark's own, until the block ends."""
-    with borrowed(Workspace(ROOT / ".local" / "bench"), say=say) as stack, client_of(stack) as client:
+    workspace = Workspace(ROOT / ".local" / "bench")
+    with borrowed(workspace, say=say, variant=AS_DEPLOYED) as stack, client_of(stack) as client:
         yield System(stack, client)
 
 

@@ -6,7 +6,7 @@ Each peer runs in an environment of its own, made from this checkout's lock, ove
 on the loopback for each run (Debian: redis-server, postgresql). What is not here is skipped with a word. One worker
 process with the best settings that the peer's documentation offers; every job appends its id and the time to a file.
 For fail-over two workers (or beats) run, one of which is killed five seconds into 200 jobs a second, with default
-settings and with the best ones; what has not run 30 s after its time is lost here, though it may run later.
+settings and with the best ones; what has not run 70 s after its time is lost here, though it may run later.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tests.benchmarks.end_to_end.figures import medians_of, recovery, summary
+from tests.benchmarks.end_to_end.figures import Start, medians_of, recovery, resumed_seconds, summary
 from tests.benchmarks.end_to_end.work import EACH_SECOND, HERD, SPREAD, Work
 from tests.benchmarks.outcome import Bench, Cell, Result, Table, read_all, say
 from tests.benchmarks.peers.peers import (
@@ -51,19 +51,26 @@ def measured(peer: Peer, work: Work, *, kill_after_seconds: float | None = None)
     first_ms = outcome.answer["first_ms"]
     starts = [start for start in outcome.starts if start.due_ms < first_ms + max(work.seconds, 1) * 1000]
     starts = [start for start in starts if start.due_ms >= first_ms]
+    if peer.driver == REDBEAT.driver:
+        # Its schedule says how often and not when: a drift from whole seconds would be chance.
+        found = {**summary(starts, expected=work.starts), "drift_ms": {}, "early": 0}
+    else:
+        found = summary(starts, expected=work.starts)
     return {
-        **summary(starts, expected=work.starts),
+        **found,
         "submit_per_second": outcome.answer["submit_per_second"],
         "cpu_s": outcome.answer["cpu_seconds"],
         "server_cpu_s": outcome.server_cpu_seconds,
-        **_recovered(outcome, starts),
+        **_recovered(peer, outcome, starts),
     }
 
 
-def _recovered(outcome: Outcome, starts: Sequence[Any]) -> dict[str, float]:
+def _recovered(peer: Peer, outcome: Outcome, starts: Sequence[Start]) -> dict[str, float]:
     killed_ms = outcome.answer.get("killed_ms")
     if killed_ms is None:
         return {}
+    if peer.driver == REDBEAT.driver:
+        return dict.fromkeys(("first_late_s", "normal_s"), resumed_seconds(starts, killed_ms=killed_ms))
     return {name: value or 0.0 for name, value in recovery(starts, killed_ms=killed_ms).items()}
 
 
@@ -97,8 +104,8 @@ def table_of(work: Work, rows: Mapping[Peer, Found], carillon: Result | None) ->
     ]
     for peer, found in rows.items():
         drift = found["drift_ms"]
-        ratio = drift["p99"] / mine[1] if mine[1] else None
-        shares = (drift[share] for share in ("p50", "p99", "max"))
+        ratio = drift["p99"] / mine[1] if mine[1] and drift else None
+        shares = (drift.get(share) for share in ("p50", "p99", "max"))
         drain = None if work.seconds else found["drain_s"]
         costs = (found["lost"], found["submit_per_second"], found["cpu_s"], found["server_cpu_s"])
         cells.append((peer.title, *shares, ratio, drain, *costs))
@@ -130,7 +137,7 @@ def fail_over_table(rows: Mapping[tuple[Peer, str], Found], carillon: Result | N
         f"Peers: {EACH_SECOND.title}, one of two is killed (kill -9)",
         ("", "settings", "first late start, s", "drift normal after, s", "lost", "twice"),
         cells,
-        "Lost: not run 30 s after its time. Celery with default settings runs it an hour later.",
+        "Lost: not run 70 s after the last slot. Celery with default settings runs it an hour later.",
     )
 
 

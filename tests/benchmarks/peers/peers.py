@@ -26,6 +26,8 @@ HERE = Path(__file__).parent
 DRIVERS = HERE / "drivers"
 BULLMQ = LOCAL / "peers" / "bullmq"
 PATIENCE_SECONDS = 30.0
+#: After a kill, longer than the best settings take.
+PATIENCE_AFTER_KILL_SECONDS = 70.0
 #: Beyond what the work takes by itself: the environment, the servers, the submission.
 OVERHEAD_SECONDS = 180.0
 END_SECONDS = 20.0
@@ -94,7 +96,7 @@ def run(peer: Peer, work: Work, *, kill_after_seconds: float | None = None) -> O
             "style": peer.style,
             "rate": peer.rate,
             "kill_after_seconds": kill_after_seconds,
-            "patience_seconds": PATIENCE_SECONDS,
+            "patience_seconds": PATIENCE_SECONDS if kill_after_seconds is None else PATIENCE_AFTER_KILL_SECONDS,
         }
         timeout_seconds = OVERHEAD_SECONDS + work.jobs / peer.rate + work.seconds
         answer = _drive(command, folder, environ, order, timeout_seconds=timeout_seconds)
