@@ -25,6 +25,8 @@ READY_SECONDS = 30.0
 # Longer is of no use: it may hang for as long as a custom resource waits, and it keeps nothing anyway.
 GRACE_SECONDS = 10.0
 NAME = "emulator"
+#: With TLS it would listen on 443 as well, where it may.
+ON_ITS_PORT_ALONE = "from ministack import app; app._port_is_bindable = lambda *_: False; app.main()"
 
 
 class EmulatorFailed(Exception):
@@ -101,10 +103,7 @@ def adopted_endpoint() -> str | None:
 def _command(port: int, certificate: Certificate | None) -> list[str]:
     """The entry it ships. CARILLON_EMULATOR=uvicorn answers about twice as fast, where those packages are there."""
     if certificate is not None:
-        # The entry it ships would listen on port 443 as well.
-        files = ["--certfile", str(certificate.path), "--keyfile", str(certificate.key)]
-        server = ["hypercorn", "ministack.app:app", "--bind", f"{HOST}:{port}", "--keep-alive", "75"]
-        return [sys.executable, "-P", "-m", *server, *files]
+        return [sys.executable, "-P", "-c", ON_ITS_PORT_ALONE]
     packages = ("uvicorn", "uvloop", "httptools")
     if os.environ.get("CARILLON_EMULATOR") == "uvicorn" and all(find_spec(package) for package in packages):
         server = ["uvicorn", "ministack.app:app", "--host", HOST, "--port", str(port)]
@@ -114,7 +113,10 @@ def _command(port: int, certificate: Certificate | None) -> list[str]:
 
 def _environment(workspace: Workspace, port: int, certificate: Certificate | None) -> dict[str, str]:
     """Also what every Lambda function inside sees. The defaults would listen on every address of the machine."""
-    enforcing = {} if certificate is None else {"AUTH": "true", "USE_SSL": "1"}
+    enforcing = {}
+    if certificate is not None:
+        files = {"MINISTACK_SSL_CERT": str(certificate.path), "MINISTACK_SSL_KEY": str(certificate.key)}
+        enforcing = {"AUTH": "true", "USE_SSL": "1", **files}
     return {
         **scrubbed(os.environ, endpoint=endpoint_of(port, has_tls=certificate is not None)),
         **enforcing,
