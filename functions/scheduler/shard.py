@@ -192,6 +192,9 @@ class Shard:
         if due is not None and due - now <= self.residency_ms:
             earlier_ms = self.herds.earlier_ms(due, resident.rest.lane, now)
             self._wheel.schedule(resident.key, due - earlier_ms if earlier_ms else due)
+            # Read late, perhaps on a later page of a load, when the wheel had been drained past it: until it is popped
+            # the watermark must not.
+            self._position = min(self._position, Instant(due - 1))
             return
         resident.slot = None
         self._leaving[resident.key] = due

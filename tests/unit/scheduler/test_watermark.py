@@ -52,6 +52,24 @@ def test_a_watermark_whose_answer_was_lost_does_not_speak_for_an_entry_met_since
     assert later > first
 
 
+def test_an_entry_that_is_read_when_the_wheel_was_drained_past_its_slot_holds_the_watermark_until_it_is_popped() -> (
+    None
+):
+    """Seed 139: a tick came between two pages of a load, and the checkpoint before the next one."""
+    until = Instant(NOW + 10 * SECOND)
+    shard = shard_that_fired(fresh_entry("tick", NOW, SECOND), until)
+    late = replace(fresh_entry("late", NOW + 3 * SECOND, 5 * MINUTE), fresh=False)
+    shard.absorb(late, until)
+    watermark = shard.safe_watermark()
+    assert watermark == late.next_at - 1
+    [due] = shard.expire(until, limit=1_000)
+    assert shard.safe_watermark() == watermark, "in flight"
+    shard.settle(due)
+    passed = shard.safe_watermark()
+    assert passed is not None
+    assert passed >= until
+
+
 def test_an_entry_fired_while_the_checkpoint_was_on_its_way_stays_fresh_until_it_is_settled() -> None:
     until = Instant(NOW + 10 * SECOND)
     shard = shard_that_fired(fresh_entry("tick", NOW, SECOND), until)
