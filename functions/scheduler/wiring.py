@@ -17,6 +17,7 @@ from shared.adapters.dynamodb.fleet_store import DynamoFleetStore
 from shared.adapters.dynamodb.job_store import DynamoJobStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
 from shared.adapters.eventbridge import event_bus_from
+from shared.adapters.sqs.direct import DirectBatches
 from shared.adapters.sqs.due_queue import SqsDueQueue
 from shared.adapters.system import SystemClock, SystemRandomness
 from shared.adapters.tracing import traces_from
@@ -39,13 +40,17 @@ def build_runner(environment: Mapping[str, str]) -> Runner:
     clock, randomness = SystemClock(), SystemRandomness()
     dynamodb, sqs = dynamodb_client(), sqs_client()
     calls = Calls(clock, randomness, Patience(budget=RetryBudget()))
+    send_batch = DirectBatches.beside(sqs, clock)
     traces = traces_from(environment, service="scheduler")
     ports = Ports(
         fleet=DynamoFleetStore(dynamodb, tables, calls),
         entries=DynamoEntryStore(dynamodb, tables, calls),
         jobs=DynamoJobStore(dynamodb, tables, calls),
         runs=DynamoRunStore(dynamodb, tables, calls),
-        queues={lane: traced(SqsDueQueue(sqs, url, calls), traces) for lane, url in queue_urls(environment).items()},
+        queues={
+            lane: traced(SqsDueQueue(sqs, url, calls, send_batch), traces)
+            for lane, url in queue_urls(environment).items()
+        },
         clock=clock,
         randomness=randomness,
         announcements=Announcements(event_bus_from(environment, clock, randomness)),

@@ -9,9 +9,11 @@ import pytest
 from shared.adapters.aws.calls import Calls
 from shared.adapters.memory import ManualClock, MemoryDueQueue, SeededRandomness
 from shared.adapters.sqs import SqsDueQueue
+from shared.adapters.sqs.direct import DirectBatches
 from shared.domain.message import encode
 from shared.ports import Delivery, DueQueue
 from tests.contract.values import make_dispatch
+from tests.emulator import aws_environment
 
 
 class Lane(Protocol):
@@ -32,19 +34,27 @@ class MemoryLane:
 
 
 class SqsLane:
-    def __init__(self, request: pytest.FixtureRequest) -> None:
+    def __init__(self, request: pytest.FixtureRequest, *, is_direct: bool = False) -> None:
         self.clock = ManualClock()
         self._client = request.getfixturevalue("sqs")
         self._url = request.getfixturevalue("queue_url")
-        self.queue: DueQueue = SqsDueQueue(self._client, self._url, Calls(self.clock, SeededRandomness()))
+        with aws_environment(request.getfixturevalue("emulator_endpoint")):
+            send_batch = DirectBatches.beside(self._client, self.clock) if is_direct else None
+        self.queue: DueQueue = SqsDueQueue(self._client, self._url, Calls(self.clock, SeededRandomness()), send_batch)
 
     def put(self, body: str) -> None:
         self._client.send_message(QueueUrl=self._url, MessageBody=body)
 
 
-@pytest.fixture(params=["memory", pytest.param("sqs", marks=pytest.mark.emulator)])
+@pytest.fixture(
+    params=[
+        "memory",
+        pytest.param("sqs", marks=pytest.mark.emulator),
+        pytest.param("sqs, direct", marks=pytest.mark.emulator),
+    ]
+)
 def lane(request: pytest.FixtureRequest) -> Lane:
-    return MemoryLane() if request.param == "memory" else SqsLane(request)
+    return MemoryLane() if request.param == "memory" else SqsLane(request, is_direct=request.param == "sqs, direct")
 
 
 @pytest.fixture
