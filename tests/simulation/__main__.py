@@ -12,6 +12,7 @@ import sys
 from argparse import ArgumentParser
 from collections import Counter
 from multiprocessing import get_context
+from time import monotonic
 
 from tests.simulation.script import simulate
 from tests.simulation.world import Result
@@ -37,6 +38,7 @@ def run(seeds: range) -> list[Result]:
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     failed = []
     runs = 0
+    began = monotonic()
     with get_context("spawn").Pool(processors) as pool:
         for result in pool.imap_unordered(simulate, seeds, chunksize=4):
             runs += result.runs
@@ -44,7 +46,8 @@ def run(seeds: range) -> list[Result]:
                 failed.append(result)
                 report(result)
     kinds = Counter(violation.invariant for result in failed for violation in result.violations[:1])
-    print(f"{len(seeds)} seeds from {seeds.start}, {runs} runs started, {len(failed)} seeds failed {dict(kinds)}")
+    took = f"{monotonic() - began:.0f} s"
+    print(f"{len(seeds)} seeds from {seeds.start} in {took}, {runs} runs, {len(failed)} seeds failed {dict(kinds)}")
     return failed
 
 

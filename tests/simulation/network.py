@@ -29,8 +29,11 @@ CUTTABLE = frozenset({
 #: Only these know a transaction that another holds up.
 CONTENDED = frozenset({"jobs.write", "jobs.complete", "entries.move", "entries.delete"})
 MOST_IN_A_ROW = 3
-#: How often an operation in focus goes wrong.
-FOCUSED = 0.5
+#: How often an operation in focus goes wrong; how often that is a fault, and not only slow; and how often it takes
+#: seconds.
+FOCUSED = 0.6
+FAULTY = 0.6
+LINGERS = 0.3
 Note = Callable[[str, str, tuple[Any, ...], object], None]
 
 
@@ -65,7 +68,7 @@ class Network:
         if service in host.cut or service in self.out:
             self._unreachable(operation)
         if operation == "jobs.write" and self.random.random() < self.profile.slow_commits:
-            self._wait(host, self.random.randint(0, 30 * SECOND))
+            self._wait(host, self.random.randint(0, self.random.choice([3, 30]) * SECOND))
         if self.random.random() < (FOCUSED if operation in self._focus else self._rough):
             answer = self._roughly(host, operation, args, apply)
         else:
@@ -108,7 +111,10 @@ class Network:
         raise OutcomeUnknown(operation, "out")
 
     def _roughly(self, host: Host, operation: str, args: tuple[Any, ...], apply: Callable[..., R]) -> R:
-        if operation in self._focus or self.random.random() * self._rough < self.profile.faulty:
+        is_focused = operation in self._focus
+        if self.random.random() * (1.0 if is_focused else self._rough) < (
+            FAULTY if is_focused else self.profile.faulty
+        ):
             task = self.engine.current
             self._in_a_row[task] = self._in_a_row.get(task, 0) + 1
             if self.profile.trouble_ms or self._in_a_row[task] < MOST_IN_A_ROW:
@@ -116,6 +122,8 @@ class Network:
         self._in_a_row.pop(self.engine.current, None)
         try:
             self._wait(host, self.latency_ms())
+            if is_focused:
+                self._linger(host)
         except Killed:
             # What was sent arrives, though the sender is dead.
             if self.random.random() < 0.5:
@@ -123,15 +131,22 @@ class Network:
             raise
         answer = apply(*args)
         self._wait(host, self.latency_ms())
+        if is_focused:
+            self._linger(host)
         return answer
+
+    def _linger(self, host: Host) -> None:
+        """Now and then long enough for other loops to have their turn."""
+        if self.random.random() < LINGERS:
+            self._wait(host, self.random.choice([200, 500, 1_000, 3_000, 10_000]))
 
     def _fault(self, host: Host, operation: str, args: tuple[Any, ...], apply: Callable[..., R]) -> StoreError:
         kind = self.random.choice(["throttled", "contended", "lost", "applied", "applied", "late", "partly"])
         if self.note is not None:
             self.note(host.name, f"{operation} {kind}", args, None)
         self._wait(host, self.latency_ms())
-        if operation in self._focus and self.random.random() < 0.3:
-            self._wait(host, self.random.randint(1, 10) * SECOND)
+        if operation in self._focus:
+            self._linger(host)
         if kind == "throttled":
             return StoreThrottled(operation, "simulated")
         if kind == "contended" and operation in CONTENDED:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 IDLE_MS = 1_000
 HOT_MS = 10
 _FOR_EVER_MS = 10**12
+#: After these steps the hot task has no more to do than before.
+_LEAVES_NOTHING_TO_SEND = {"tidy", "checkpoint", "report", "turn", "tick", "dispatch"}
 
 
 class NodeProcess:
@@ -48,7 +50,12 @@ class NodeProcess:
         # Without the audit in half of the worlds: it would put right what must not go wrong in the first place.
         audit = AuditRules() if world.profile.audits else AuditRules(every_ms=_FOR_EVER_MS)
         settings = Settings(
-            node_id=host.name, version="simulated", shard_count=world.profile.shards, timing=world.timing, audit=audit
+            node_id=host.name,
+            version="simulated",
+            shard_count=world.profile.shards,
+            timing=world.timing,
+            audit=audit,
+            herds=world.herds,
         )
         self.node = Node(ports, settings, self._spread)
         self._runner = Runner(self.node, clock)
@@ -118,7 +125,8 @@ class NodeProcess:
                 raise
             finally:
                 # The real hot loop looks every 10 ms, so before the next step may end.
-                self._engine.wake(self._hot)
+                if name not in _LEAVES_NOTHING_TO_SEND:
+                    self._engine.wake(self._hot)
 
         return watched
 

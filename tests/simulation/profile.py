@@ -75,25 +75,24 @@ class Profile:
 
 def profile_of(random: Random) -> Profile:
     """One of a few families, each with its own dice."""
-    profile = replace(_family(random), audits=random.random() < 0.5, shards=random.choice([1, 1, 2, 4]))
-    if not profile.faulty or random.random() > 0.4:
+    profile = replace(_family(random), audits=random.random() < 0.5)
+    profile = replace(profile, shards=1 if "fleet.checkpoint" in profile.focus else random.choice([1, 1, 2, 4]))
+    if profile.focus or not profile.faulty or random.random() > 0.4:
         return profile
-    profile = replace(profile, focus=frozenset(random.sample(OPERATIONS, random.randint(1, 2))))
-    if "fleet.checkpoint" in profile.focus:
-        # What a lost watermark may harm: entries that come late, and whose slots are not sent at once.
-        return replace(profile, skew_ms=45 * SECOND, slow_commits=0.5, api_rate=0.8, unsent=0.7, shards=1)
-    return profile
+    return replace(profile, focus=frozenset(random.sample(OPERATIONS, random.randint(1, 2))))
 
 
 def _family(random: Random) -> Profile:
     kind = random.random()
     if kind < 0.15:
         return _one_failure(random)
-    if kind < 0.30:
+    if kind < 0.28:
         return _wild_api(random)
-    if kind < 0.45:
+    if kind < 0.40:
         return _lost_answers(random)
-    if kind < 0.62:
+    if kind < 0.48:
+        return _late_entries(random)
+    if kind < 0.64:
         return _silence(random)
     return _storm(random)
 
@@ -147,6 +146,22 @@ def _lost_answers(random: Random) -> Profile:
         delayed=0.1,
         unsent=random.choice([0.0, 0.3, 0.7]),
         refused=random.choice([0.0, 0.02]),
+    )
+
+
+def _late_entries(random: Random) -> Profile:
+    """What a lost or slow checkpoint may harm: entries that come late, and whose slots are not sent at once."""
+    return Profile(
+        duration_ms=random.randint(50, 100) * SECOND,
+        nodes=random.randint(1, 2),
+        jobs=random.randint(8, 14),
+        api_rate=2.0,
+        slow=0.2,
+        faulty=0.05,
+        focus=frozenset(random.choice([("fleet.checkpoint",), ("fleet.checkpoint", "lane.send")])),
+        skew_ms=random.choice([3, 45]) * SECOND,
+        slow_commits=0.5,
+        unsent=0.7,
     )
 
 

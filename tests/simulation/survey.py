@@ -23,7 +23,8 @@ FOUND_FILE = FOLDER / "found.json"
 README = FOLDER / "README.md"
 BEGIN, END = "<!-- planted: made by tests.simulation.survey -->", "<!-- end of planted -->"
 #: More than any of them needs.
-MOST_SEEDS = 3_000
+MOST_SEEDS = 2_000
+MUTANT_NAMES = [mutant.name for mutant in MUTANTS]
 _TITLES = {
     "The issue that asked for this simulation names these:": REQUIRED,
     "Found in the real code by the simulation, corrected, and planted again:": FOUND,
@@ -86,14 +87,14 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("names", nargs="*", help="of planted bugs; all of them if none is named")
     parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args(arguments)
-    names = given.names or [mutant.name for mutant in MUTANTS]
+    names = given.names or MUTANT_NAMES
     found = findings() if FOUND_FILE.exists() else {}
-    missed = []
+    missed = set(MUTANT_NAMES) - set(names) - set(found)
     with get_context("spawn").Pool(given.processes) as pool:
         for name, finding in pool.imap_unordered(look_for, names):
             print(f"{name:<20} {finding or f'NOT FOUND in {MOST_SEEDS}'}", flush=True)
             if finding is None:
-                missed.append(name)
+                missed.add(name)
             else:
                 found[name] = finding
     if not missed:

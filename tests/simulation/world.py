@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from functions.scheduler.herds import HerdRules
 from functions.worker.settings import WorkerSettings
 from shared.domain.instants import SECOND, Instant, to_rfc3339
 from shared.domain.timing import Timing
@@ -50,6 +51,14 @@ def dice_of(seed: int) -> Random:
     return Random(f"carillon-{seed}")
 
 
+def herds_of(seed: int) -> HerdRules:
+    """In half of the worlds workers hold what is early, and claim so slowly that two slots of a second are a herd."""
+    dice = Random(f"herds-{seed}")
+    if dice.random() < 0.5:
+        return HerdRules()
+    return HerdRules(most_ms=dice.choice([2_000, 4_700]), lanes=LANES, claims_per_second=dice.choice([0.5, 2.0]))
+
+
 class World:
     def __init__(self, seed: int, *, is_traced: bool = False) -> None:
         self.random = dice_of(seed)
@@ -70,10 +79,11 @@ class World:
         note = self.note if is_traced else None
         self.network = Network(self.engine, Random(self.random.random()), self.profile, note)
         self.timing = Timing()
-        self.worker_settings = WorkerSettings()
+        self.herds = herds_of(seed)
+        self.worker_settings = WorkerSettings(longest_lead_ms=self.timing.lead_ms + self.herds.most_ms)
         self.ledger.acting = self._acting
         self.ledger.judges_health = self.profile.faulty < 0.05 and self.profile.slow < 0.1
-        self.ledger.hold_ms = self.worker_settings.lead_ms + self.worker_settings.hold_slack_ms
+        self.ledger.hold_ms = self.worker_settings.longest_lead_ms + self.worker_settings.hold_slack_ms
         ends_at = START + self.profile.duration_ms // 2 if self.profile.silence_ms else None
         self.schedules = Schedules(self.random, ends_at=ends_at)
         self.nodes: list[NodeProcess] = []

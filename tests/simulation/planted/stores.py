@@ -44,8 +44,8 @@ def _checkpoint_of_anyone(self: MemoryFleetStore, lease: Lease) -> bool:
 def _finish_and_delete_superseded(self: MemoryRunStore, finishes: Any) -> Any:
     answers = _FINISH(self, finishes)
     for finish in finishes:
-        if finish.reason == "superseded":
-            self._tables.runs.pop(finish.key, None)
+        if finish.reason == "superseded" and finish.key in self._tables.runs:
+            self._tables.remove_run(finish.key)
     return answers
 
 

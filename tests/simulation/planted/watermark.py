@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from functions.scheduler import shard as shard_module
-from functions.scheduler.due import Due, flight_of
 from functions.scheduler.keeping import Keeper
 from functions.scheduler.shard import Shard
 from shared.domain.entry import Entry, first_unsettled
@@ -83,14 +82,6 @@ def _checkpointed_over_flights(self: Shard, lease: Lease) -> list[EntryKey]:
 _CHECKPOINTED = Shard.checkpointed
 
 
-def _settle_anything(self: Shard, due: Due, **how: bool) -> None:
-    self._unsettled.setdefault(flight_of(due), due.fire_at)
-    _SETTLE(self, due, **how)
-
-
-_SETTLE = Shard.settle
-
-
 REQUIRED = (
     Mutant(
         "fresh_too_soon",
@@ -125,11 +116,5 @@ FOUND = (
         "`fresh` is not cleared over a slot that was sent while the checkpoint was on its way",
         instead(Shard, "checkpointed", _checkpointed_over_flights),
         worlds=lambda profile: "fleet.checkpoint" in profile.focus,
-    ),
-    Mutant(
-        "foreign_answer",
-        "a late answer to an earlier ownership of a shard settles nothing else",
-        instead(Shard, "settle", _settle_anything),
-        worlds=lambda profile: profile.unsent > 0,
     ),
 )
