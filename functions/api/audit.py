@@ -15,20 +15,11 @@ _log = logger_for("api")
 
 
 def record(action: str, call: Call, job: Job) -> None:
-    ids = {
-        "action": action,
-        "owner_id": call.caller.owner_id,
-        "by": call.caller.name,
-        "job_id": job.job_id,
-        "generation": job.generation,
-        "revision": job.revision,
-        "request_id": call.request_id,
-    }
-    _log.info(action, extra=ids)
+    note(action, call, job_id=job.job_id, generation=job.generation, revision=job.revision)
 
 
 def note(action: str, call: Call, **what: object) -> None:
-    """A change of something other than a job."""
+    """A change of anything."""
     ids = {"owner_id": call.caller.owner_id, "by": call.caller.name, "request_id": call.request_id}
     _log.info(action, extra={"action": action, **ids, **what})
 

@@ -29,6 +29,8 @@ ALARMS_OF_A_TRACKING_POLICY = 2
 
 
 def idle_items(templates: Sequence[Template]) -> list[Item]:
+    if not templates:
+        return []
     by_id = {name: each for template in templates for name, each in template["Resources"].items()}
     resources = list(by_id.values())
     return [

@@ -163,3 +163,18 @@ def test_the_command_prints_the_bill_of_a_folder_of_templates(dev: Synthesis, tm
     assert "idle cost a month" in done.stdout
     assert "Fargate" in done.stdout
     assert "recurring runs" in done.stdout
+
+
+def test_the_command_prints_the_bill_of_a_month_item_by_item(tmp_path: Path) -> None:
+    arguments = ("--recurring-runs", "3000000", "--payload-kb", "4", "--no-tells-events")
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "infra.cost", str(tmp_path), *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    bill = done.stdout.partition("month that was asked for:\n")[2]
+    assert "DynamoDB writes" in bill
+    assert "SQS" in bill
+    assert "events" not in bill
