@@ -16,6 +16,7 @@ import pytest
 
 from localstack.deploy import deploy
 from localstack.readiness import wait_for_api
+from localstack.running import Stack
 from localstack.workspace import Workspace
 from tests.acceptance.issuer import AUDIENCE, KEY_ID, Issuer, encoded, issuer, new_key, unsigned
 from tests.acceptance.raw import RawClient
@@ -35,14 +36,20 @@ def identity() -> Iterator[Issuer]:
 
 
 @pytest.fixture(scope="module")
-def api(identity: Issuer) -> Iterator[str]:
-    """Its address."""
+def stack(identity: Issuer) -> Iterator[Stack]:
+    """Of this module alone, and without tasks."""
     auth = {"mode": "jwt", "issuer": identity.url, "audience": [AUDIENCE], "owner_claim": "tenant"}
+    workspace = Workspace(FOLDER)
     with running_emulator(FOLDER) as endpoint:
-        outputs = deploy(Workspace(FOLDER), endpoint, settings={"auth": auth})
-        url = f"{endpoint}/_aws/execute-api/{outputs['ApiId']}"
-        wait_for_api(f"{url}/v1/health")
-        yield url
+        deployed = Stack(workspace, endpoint, deploy(workspace, endpoint, settings={"auth": auth}), key="")
+        wait_for_api(f"{deployed.api_url}/v1/health")
+        yield deployed
+
+
+@pytest.fixture
+def api(stack: Stack) -> str:
+    """Its address."""
+    return stack.api_url
 
 
 def test_a_good_token_acts_on_the_things_of_the_owner_that_its_claim_names(api: str, identity: Issuer) -> None:
