@@ -20,7 +20,7 @@ from shared.domain.events import SCHEMAS, EventType
 from tests.acceptance.raw import RawClient
 from tests.acceptance.waiting import moment, unique, wait_for
 
-pytestmark = [pytest.mark.stack, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
 
 ENDED = {"succeeded", "failed", "timed_out", "cancelled", "skipped"}
 FAR = {"cron": "0 0 1 1 *", "timezone": "UTC"}
