@@ -170,7 +170,9 @@ class Ledger:
     def is_recorded(self, fire: Fire, generation: int) -> bool:
         """A run row, or a gap, stands for this slot as this generation planned it."""
         row = self.rows.get(fire.key)
-        if row is not None and (row.generation >= generation or row.status.is_final or fire.key in self.cancelled):
+        # What somebody cancelled, a newer generation does not fire.
+        has_ended = row is not None and (row.status.is_final or row.cancel_requested_at is not None)
+        if row is not None and (has_ended or row.generation >= generation):
             return True
         # The row that says so is put only where none is; one of an older generation stays.
         if row is not None and self.refused.get(fire.key, 0) >= generation:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from tests.simulation.planted import api, scheduler, stores, watermark, worker
 from tests.simulation.planted.mutant import Mutant, find, with_bug
 
-#: Bugs that anybody would look for; those that the simulation found in the real code, put back; and more of our own.
+#: Rules that hold the protocol up; bugs that the simulation found in the real code, put back; and more of our own.
 REQUIRED = (*scheduler.REQUIRED, *watermark.REQUIRED, *stores.REQUIRED, *worker.REQUIRED, *api.REQUIRED)
 FOUND = (*scheduler.FOUND, *watermark.FOUND, *worker.FOUND, *api.FOUND)
 OWN = (*worker.OWN, *api.OWN)

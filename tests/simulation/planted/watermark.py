@@ -82,6 +82,12 @@ def _checkpointed_over_flights(self: Shard, lease: Lease) -> list[EntryKey]:
 _CHECKPOINTED = Shard.checkpointed
 
 
+def _place_behind_the_position(self: Shard, resident: Any, now: Instant) -> None:
+    before = self._position
+    _PLACE(self, resident, now)
+    self._position = before
+
+
 REQUIRED = (
     Mutant(
         "fresh_too_soon",
@@ -105,6 +111,11 @@ REQUIRED = (
     ),
 )
 FOUND = (
+    Mutant(
+        "late_page",
+        "W stays before an entry that was read late, and waits in the wheel",
+        instead(Shard, "_place", _place_behind_the_position),
+    ),
     Mutant(
         "watermark_lowered",
         "after a lost answer no lower W is asked for and believed",
