@@ -73,7 +73,7 @@ class System:
         """Create the jobs ahead, let them fire, and tell what became of them. `during` is called before the first."""
         group = f"{work.name}-{uuid4().hex[:6]}"
         count, rate = work.jobs, self.rate
-        first = Instant(ceil_to_second(now() + (count / rate * 1.5 + AHEAD_SECONDS) * SECOND))
+        first = Instant(ceil_to_second(now() + (count / rate * 1.25 + AHEAD_SECONDS) * SECOND))
         created_at = time.monotonic()
         before = self.cpu()
         self._create([job_of(work, number, first, group) for number in range(count)])
