@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Semaphore, Thread
 from typing import Any
 
 import pytest
@@ -40,6 +40,11 @@ class Answering:
     headers: dict[str, str] = field(default_factory=dict)
     #: Of the body, when it is not all that is sent.
     claimed_length: int | None = None
+    protocol: str = "HTTP/1.0"
+    #: Whether a connection of HTTP/1.1 stays open. Of each that does not, `ended` is released once it is closed.
+    keeps: bool = True
+    ended: Semaphore = field(default_factory=lambda: Semaphore(0))
+    callers: set[Any] = field(default_factory=set)
     asked: list[tuple[dict[str, str], Any]] = field(default_factory=list)
 
     @contextmanager
@@ -47,8 +52,17 @@ class Answering:
         answering = self
 
         class Handler(BaseHTTPRequestHandler):
+            protocol_version = answering.protocol
+
+            def finish(self) -> None:
+                super().finish()
+                self.connection.close()
+                answering.ended.release()
+
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
+                answering.callers.add(self.client_address)
+                self.close_connection = self.close_connection or not answering.keeps
                 answering.asked.append((dict(self.headers.items()), json.loads(body)))
                 payload = answering.body.encode()
                 self.send_response(answering.status)
@@ -66,12 +80,15 @@ class Answering:
             server.shutdown()
 
 
-def queue_at(endpoint: str) -> SqsDueQueue:
+@contextmanager
+def queue_at(endpoint: str) -> Iterator[SqsDueQueue]:
     with aws_environment(endpoint):
         clock, client = ManualClock(), sqs_client()
-        return SqsDueQueue(
-            client, f"{endpoint}/0/due", Calls(clock, SeededRandomness()), DirectBatches.beside(client, clock)
-        )
+        direct = DirectBatches.beside(client, clock)
+    assert direct is not None
+    yield SqsDueQueue(client, f"{endpoint}/0/due", Calls(clock, SeededRandomness()), direct)
+    direct.close()
+    client.close()
 
 
 @pytest.mark.parametrize("token", [None, "a-session-token"])
@@ -91,8 +108,8 @@ def test_the_signature_is_that_of_botocore(token: str | None, monkeypatch: pytes
 
 def test_it_asks_for_what_was_asked() -> None:
     answering = Answering()
-    with answering.served() as endpoint:
-        report = queue_at(endpoint).send(DISPATCHES)
+    with answering.served() as endpoint, queue_at(endpoint) as queue:
+        report = queue.send(DISPATCHES)
     [(headers, asked)] = answering.asked
     assert report.accepted == frozenset(range(10))
     assert headers["X-Amz-Target"] == TARGET
@@ -112,17 +129,37 @@ def test_it_asks_for_what_was_asked() -> None:
     ],
 )
 def test_a_call_that_failed_leaves_its_entries_open(answering: Answering) -> None:
-    with answering.served() as endpoint:
-        report = queue_at(endpoint).send(DISPATCHES)
+    with answering.served() as endpoint, queue_at(endpoint) as queue:
+        report = queue.send(DISPATCHES)
     assert report.accepted == frozenset()
     assert report.refused == {}
 
 
 def test_where_nobody_listens_nothing_is_sent() -> None:
     with Answering().served() as endpoint:
-        queue = queue_at(endpoint)
-    report = queue.send(DISPATCHES)
+        pass
+    with queue_at(endpoint) as queue:
+        report = queue.send(DISPATCHES)
     assert (report.accepted, report.refused) == (frozenset(), {})
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_a_connection_is_used_again_unless_it_was_closed_meanwhile(*, keeps: bool) -> None:
+    answering = Answering(keeps=keeps, protocol="HTTP/1.1")
+    with answering.served() as endpoint, queue_at(endpoint) as queue:
+        for _ in range(3):
+            assert len(queue.send(DISPATCHES).accepted) == 10
+            answering.ended.acquire(timeout=0 if keeps else 10)
+    assert len(answering.asked) == 3
+    assert len(answering.callers) == (1 if keeps else 3)
+
+
+def test_behind_a_proxy_the_client_sends(monkeypatch: pytest.MonkeyPatch) -> None:
+    with aws_environment("http://sqs.test"):
+        client = sqs_client()
+        monkeypatch.setenv("http_proxy", "http://proxy.test")
+        assert DirectBatches.beside(client, ManualClock()) is None
+    client.close()
 
 
 @pytest.mark.parametrize(
@@ -139,5 +176,5 @@ def test_where_nobody_listens_nothing_is_sent() -> None:
     ],
 )
 def test_what_will_never_be_taken_is_an_error(answering: Answering, code: str) -> None:
-    with answering.served() as endpoint, pytest.raises(WriteRefused, match=code):
-        queue_at(endpoint).send(DISPATCHES)
+    with answering.served() as endpoint, queue_at(endpoint) as queue, pytest.raises(WriteRefused, match=code):
+        queue.send(DISPATCHES)

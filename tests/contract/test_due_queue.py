@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import pytest
@@ -39,8 +39,8 @@ class SqsLane:
         self._client = request.getfixturevalue("sqs")
         self._url = request.getfixturevalue("queue_url")
         with aws_environment(request.getfixturevalue("emulator_endpoint")):
-            send_batch = DirectBatches.beside(self._client, self.clock) if is_direct else None
-        self.queue: DueQueue = SqsDueQueue(self._client, self._url, Calls(self.clock, SeededRandomness()), send_batch)
+            self.direct = DirectBatches.beside(self._client, self.clock) if is_direct else None
+        self.queue: DueQueue = SqsDueQueue(self._client, self._url, Calls(self.clock, SeededRandomness()), self.direct)
 
     def put(self, body: str) -> None:
         self._client.send_message(QueueUrl=self._url, MessageBody=body)
@@ -53,8 +53,14 @@ class SqsLane:
         pytest.param("sqs, direct", marks=pytest.mark.emulator),
     ]
 )
-def lane(request: pytest.FixtureRequest) -> Lane:
-    return MemoryLane() if request.param == "memory" else SqsLane(request, is_direct=request.param == "sqs, direct")
+def lane(request: pytest.FixtureRequest) -> Iterator[Lane]:
+    if request.param == "memory":
+        yield MemoryLane()
+        return
+    lane = SqsLane(request, is_direct=request.param == "sqs, direct")
+    yield lane
+    if lane.direct is not None:
+        lane.direct.close()
 
 
 @pytest.fixture

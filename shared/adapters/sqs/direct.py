@@ -2,8 +2,8 @@
 
 Of 0.8 ms of CPU a call, botocore spends the most on hooks, endpoint rules, shapes and headers, which are the same each
 time. Here the request is written and signed at once (AWS Signature Version 4). Everything that may differ between
-deployments is still botocore's: endpoint, credentials, connections with their proxies and certificates, and its errors,
-so that callers cannot tell the two apart. Traces, pauses and retries are the caller's, as ever.
+deployments is still botocore's: endpoint, credentials, certificates and errors, so that callers cannot tell the two
+apart. Traces, pauses and retries are the caller's, as ever.
 """
 
 from __future__ import annotations
@@ -11,21 +11,19 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import socket
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import botocore.session
-from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.credentials import Credentials
 from botocore.exceptions import ClientError, NoCredentialsError
-from botocore.httpsession import URLLib3Session
+from botocore.httpsession import get_cert_path
 from botocore.parsers import ResponseParserError
 from botocore.utils import get_environ_proxies
 
 from shared.adapters.aws.client import CONNECT_TIMEOUT_SECONDS, SQS_READ_TIMEOUT_SECONDS
+from shared.adapters.sqs.connections import Answer, Connections
 from shared.domain.instants import Instant, to_datetime
 from shared.ports.clock import Clock
 
@@ -41,38 +39,31 @@ _OK = 200
 class DirectBatches:
     """One service endpoint; threads may share it."""
 
-    def __init__(
-        self, http: URLLib3Session, credentials: Credentials | None, clock: Clock, *, endpoint_url: str, region: str
-    ) -> None:
-        self._http = http
+    def __init__(self, connections: Connections, credentials: Credentials | None, clock: Clock, *, region: str) -> None:
+        self._connections = connections
         self._credentials = credentials
         self._clock = clock
-        self._url = endpoint_url.rstrip("/") + "/"
-        self._host = urlsplit(endpoint_url).netloc
         self._region = region
 
     @classmethod
-    def beside(cls, client: SQSClient, clock: Clock, *, connections: int = 16) -> DirectBatches:
-        """To where `client` sends, as whom it sends."""
+    def beside(cls, client: SQSClient, clock: Clock) -> DirectBatches | None:
+        """To where `client` sends, as whom it sends. None where a proxy is in between: the client knows how to ask."""
         session, endpoint_url = botocore.session.get_session(), client.meta.endpoint_url
-        timeout: Any = (CONNECT_TIMEOUT_SECONDS, SQS_READ_TIMEOUT_SECONDS)
-        sockets: Any = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1), (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
-        http = URLLib3Session(
-            verify=session.get_config_variable("ca_bundle") or True,
-            proxies=get_environ_proxies(endpoint_url),
-            timeout=timeout,
-            max_pool_connections=connections,
-            socket_options=sockets,
+        if get_environ_proxies(endpoint_url):
+            return None
+        connections = Connections(
+            endpoint_url,
+            connect_timeout_seconds=CONNECT_TIMEOUT_SECONDS,
+            read_timeout_seconds=SQS_READ_TIMEOUT_SECONDS,
+            ca_file=get_cert_path(session.get_config_variable("ca_bundle") or True),
         )
-        region = client.meta.region_name
-        return cls(http, session.get_credentials(), clock, endpoint_url=endpoint_url, region=region)
+        return cls(connections, session.get_credentials(), clock, region=client.meta.region_name)
 
     def __call__(self, queue_url: str, entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """The answer, as a client of boto3 gives it. Raises what such a client raises."""
         body = json.dumps({"QueueUrl": queue_url, "Entries": entries}, separators=(",", ":")).encode()
-        request = AWSPreparedRequest("POST", self._url, self._headers(body), body, stream_output=False)
-        response: AWSResponse = self._http.send(request)
-        if response.status_code != _OK:
+        response = self._connections.post(self._headers(body), body)
+        if response.status != _OK:
             raise _refusal(response)
         try:
             answer: dict[str, Any] = json.loads(response.content)
@@ -80,14 +71,18 @@ class DirectBatches:
             raise ResponseParserError(f"no JSON in the answer to {OPERATION}: {error}") from error
         return answer
 
-    def _headers(self, body: bytes) -> Any:
+    def close(self) -> None:
+        """Nothing more is sent."""
+        self._connections.close()
+
+    def _headers(self, body: bytes) -> dict[str, str]:
         if self._credentials is None:
             raise NoCredentialsError
         keys: Any = self._credentials.get_frozen_credentials()
         return signed_headers(
             body,
             self._clock.now(),
-            host=self._host,
+            host=self._connections.host,
             region=self._region,
             keys=(keys.access_key, keys.secret_key, keys.token),
         )
@@ -129,7 +124,7 @@ def _signing_key(secret_key: str, day: str, region: str) -> bytes:
     return key
 
 
-def _refusal(response: AWSResponse) -> ClientError:
+def _refusal(response: Answer) -> ClientError:
     """As botocore reads it: the code in the header, for callers that know those of the older protocol, comes first."""
     try:
         document = json.loads(response.content)
@@ -137,10 +132,10 @@ def _refusal(response: AWSResponse) -> ClientError:
         document = {}
     known = document if isinstance(document, dict) else {}
     code = response.headers.get("x-amzn-query-error", "").partition(";")[0]
-    code = code or str(known.get("__type", response.status_code)).rpartition("#")[2]
+    code = code or str(known.get("__type", response.status)).rpartition("#")[2]
     message = str(known.get("message", known.get("Message", "")))
     answer: Any = {
         "Error": {"Code": code, "Message": message},
-        "ResponseMetadata": {"HTTPStatusCode": response.status_code},
+        "ResponseMetadata": {"HTTPStatusCode": response.status},
     }
     return ClientError(answer, OPERATION)
