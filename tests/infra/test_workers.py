@@ -3,6 +3,7 @@ from __future__ import annotations
 from infra.permissions import WORKER_TABLES
 from shared import schema
 from shared.config import (
+    LONGEST_LEAD_VARIABLE,
     PULSE_FOLDER_VARIABLE,
     dead_letter_variable,
     owner_maximums,
