@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from threading import Lock
 from types import MappingProxyType
 
@@ -55,7 +55,7 @@ class Meter:
         """A run began. Late by design, and no drift: what is caught up, asked for by hand, or tried again."""
         if run.kind is not RunKind.SCHEDULED or run.attempt != 1:
             return
-        parts = replace(run, started_at=at).drift or {}
+        parts = run.drift_at(at)
         with self._lock:
             for name, sample in self._samples.items():
                 sample.add(parts[PARTS[name]])

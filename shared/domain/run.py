@@ -110,15 +110,17 @@ class Run:
     @property
     def drift(self) -> Mapping[str, int] | None:
         """`started_at - fire_at` in ms, by the part of the way that took it; None before the start. Parts add up."""
-        if self.started_at is None:
-            return None
-        parts: dict[str, int] = {"total": self.started_at - self.fire_at}
+        return None if self.started_at is None else self.drift_at(self.started_at)
+
+    def drift_at(self, started_at: Instant) -> Mapping[str, int]:
+        """As `drift` is when the run starts then."""
+        parts: dict[str, int] = {"total": started_at - self.fire_at}
         reached = self.fire_at
         for name, moment in (
             ("dispatch", self.enqueued_at),
             ("queue", self.received_at),
             ("claim", self.claimed_at),
-            ("start", self.started_at),
+            ("start", started_at),
         ):
             arrived = max(reached, moment if moment is not None else reached)
             parts[name] = arrived - reached
