@@ -13,7 +13,7 @@ from functions.worker.departures import Departures
 from functions.worker.endings import finish_after
 from functions.worker.heartbeats import Heartbeats
 from functions.worker.live_run import LiveRun
-from functions.worker.live_runs import LiveRuns
+from functions.worker.live_runs import ENDS_OF_A_BATCH, LiveRuns
 from functions.worker.messages import Acknowledge, Messages
 from functions.worker.places import Places
 from functions.worker.reading import Reading
@@ -31,8 +31,6 @@ from shared.schema import DEFAULT_LANE
 
 _logger = logger_for("worker")
 
-#: What one batch of statements may carry.
-FINISH_BATCH = 25
 _WORKER_ID_BYTES = 8
 #: A held run whose lease has run out waits for a heartbeat, and is looked at again after this.
 _UNTRUSTED_WAIT_MS = SECOND
@@ -80,7 +78,7 @@ class Executor:
         told = Announcements(None) if announcements is None else announcements
         self._bookkeeper = Bookkeeper(run_store, job_store, self._messages, dead_letters, clock, settings, lane, told)
         self._places = Places(job_store, run_store, clock, settings)
-        self._finish_limit = FINISH_BATCH
+        self._finish_limit = ENDS_OF_A_BATCH
         self.runs = LiveRuns()
         self._tally = Tally()
         self._departures = Departures(self.runs, clock, settings, self._tally)
@@ -249,7 +247,7 @@ class Executor:
             self._finish_limit = 1
             self.runs.put_back_ending(live for live, _ in ends)
             raise
-        self._finish_limit = FINISH_BATCH
+        self._finish_limit = ENDS_OF_A_BATCH
         return len(ends)
 
     def _store(self, ends: Sequence[tuple[LiveRun, Finish]]) -> None:
