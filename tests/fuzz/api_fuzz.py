@@ -39,6 +39,9 @@ FINAL = "eraseOwner"
 KEY_LIST = "listKeys"
 #: DELETE cancels: the cancelled job is shown for a day, so that a repeated DELETE finds its answer.
 NOT_MEANT = "use_after_free"
+#: In chains the document is narrower than the API (`agreeable`), so what it does not admit may well be right: a link
+#: hands on the schedule of an answer.
+NOT_MEANT_IN_CHAINS = f"{NOT_MEANT},negative_data_rejection"
 #: Members of a job whose values hardly ever are wrong.
 PLAIN = frozenset({"job_id", "name", "group", "tags", "state", "schedule", "target", "payload"})
 
@@ -104,7 +107,7 @@ def agreeable(document: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
-def run(url: str, key: str, document: dict[str, Any], *options: str) -> dict[str, Any]:
+def run(url: str, key: str, document: dict[str, Any], *options: str, not_meant: str = NOT_MEANT) -> dict[str, Any]:
     """The report of schemathesis, which is empty when there is none."""
     with TemporaryDirectory() as folder:
         schema, report = Path(folder) / "openapi.json", Path(folder) / "report.json"
@@ -116,7 +119,7 @@ def run(url: str, key: str, document: dict[str, Any], *options: str) -> dict[str
                 "--checks",
                 "all",
                 "--exclude-checks",
-                NOT_MEANT,
+                not_meant,
                 "--request-timeout",
                 "30",
                 "--suppress-health-check",
@@ -142,7 +145,7 @@ def fuzz(url: str, mint: Mint, *, cases: int, seed: int, chain_seconds: int) -> 
     reports = [
         run(url, mint(), document, *alone, *others, "--seed", str(seed)),
         run(url, mint(), document, *alone, "--include-operation-id", KEY_LIST, "--seed", str(seed)),
-        run(url, mint(), agreeable(document), *chained, *others, "--seed", str(seed)),
+        run(url, mint(), agreeable(document), *chained, *others, "--seed", str(seed), not_meant=NOT_MEANT_IN_CHAINS),
     ]
     made = sum(report.get("test_cases", {}).get("generated", 0) for report in reports)
     sys.stdout.write(f"{made} cases\n")
