@@ -24,6 +24,7 @@ from functions.worker.tracing import traced
 from shared.adapters.aws.api import BotoAwsApi
 from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.client import dynamodb_client, sqs_client
+from shared.adapters.aws.direct import directly
 from shared.adapters.dynamodb.access_store import DynamoAccessStore
 from shared.adapters.dynamodb.entry_store import DynamoEntryStore
 from shared.adapters.dynamodb.job_store import DynamoJobStore
@@ -101,7 +102,11 @@ def parts_from(environment: Mapping[str, str], *, host: str, longest_wait_second
     tables = TableNames.from_environment(environment)
     clock, randomness = SystemClock(), SystemRandomness()
     calls = Calls(clock, randomness)
-    dynamodb, sqs = dynamodb_client(), sqs_client(longest_wait_seconds=longest_wait_seconds)
+    # What is called for each batch, and takes most of a worker's time.
+    dynamodb = directly(dynamodb_client(), clock, "batch_execute_statement", "batch_get_item")
+    sqs = directly(
+        sqs_client(longest_wait_seconds=longest_wait_seconds), clock, "receive_message", "delete_message_batch"
+    )
     job_store = DynamoJobStore(dynamodb, tables, calls)
     announcements = Announcements(event_bus_from(environment, clock, randomness))
     access = DynamoAccessStore(dynamodb, tables, calls)

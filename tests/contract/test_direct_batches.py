@@ -18,9 +18,10 @@ from botocore.credentials import Credentials
 
 from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.client import sqs_client
+from shared.adapters.aws.direct import signed_headers
 from shared.adapters.memory import ManualClock, SeededRandomness
 from shared.adapters.sqs import SqsDueQueue
-from shared.adapters.sqs.direct import CONTENT_TYPE, TARGET, DirectBatches, signed_headers
+from shared.adapters.sqs.direct import DirectBatches
 from shared.domain.errors import WriteRefused
 from shared.domain.instants import parse_rfc3339, to_datetime
 from tests.contract.values import make_dispatch
@@ -28,6 +29,7 @@ from tests.emulator import aws_environment
 
 NOW = parse_rfc3339("2026-11-30T02:50:07.123Z")
 DISPATCHES = [make_dispatch(number) for number in range(10)]
+TARGET = "AmazonSQS.SendMessageBatch"
 TAKEN = json.dumps({"Successful": [{"Id": f"{number}"} for number in range(10)]})
 
 
@@ -92,15 +94,23 @@ def queue_at(endpoint: str) -> Iterator[SqsDueQueue]:
 
 
 @pytest.mark.parametrize("token", [None, "a-session-token"])
-def test_the_signature_is_that_of_botocore(token: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("service", ["sqs", "dynamodb"])
+def test_the_signature_is_that_of_botocore(token: str | None, service: str, monkeypatch: pytest.MonkeyPatch) -> None:
     body = json.dumps({"QueueUrl": "q", "Entries": []}).encode()
     headers = signed_headers(
-        body, NOW, host="sqs.eu-central-1.amazonaws.com", region="eu-central-1", keys=("AKID", "secret", token)
+        body,
+        NOW,
+        host=f"{service}.eu-central-1.amazonaws.com",
+        region="eu-central-1",
+        service=service,
+        target=TARGET,
+        content_type="application/x-amz-json-1.0",
+        keys=("AKID", "secret", token),
     )
-    given = {"Content-Type": CONTENT_TYPE, "X-Amz-Target": TARGET}
-    request = AWSRequest("POST", "https://sqs.eu-central-1.amazonaws.com/", headers=given, data=body)
+    given = {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": TARGET}
+    request = AWSRequest("POST", f"https://{service}.eu-central-1.amazonaws.com/", headers=given, data=body)
     monkeypatch.setattr(auth, "get_current_datetime", lambda: to_datetime(NOW))
-    auth.SigV4Auth(Credentials("AKID", "secret", token), "sqs", "eu-central-1").add_auth(request)
+    auth.SigV4Auth(Credentials("AKID", "secret", token), service, "eu-central-1").add_auth(request)
 
     assert headers["Authorization"] == request.headers["Authorization"]
     assert headers["X-Amz-Date"] == datetime(2026, 11, 30, 2, 50, 7, tzinfo=UTC).strftime("%Y%m%dT%H%M%SZ")

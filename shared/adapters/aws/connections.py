@@ -26,6 +26,7 @@ from botocore.exceptions import (
 @dataclass(frozen=True, slots=True)
 class Answer:
     status: int
+    #: By lower-case names.
     headers: Mapping[str, str]
     content: bytes
 
@@ -54,7 +55,8 @@ class Connections:
         try:
             connection.request("POST", "/", body, headers)
             response = connection.getresponse()
-            answer = Answer(response.status, dict(response.headers), response.read())
+            known = {name.lower(): value for name, value in response.headers.items()}
+            answer = Answer(response.status, known, response.read())
         except BaseException as error:
             connection.close()
             if isinstance(error, TimeoutError):
