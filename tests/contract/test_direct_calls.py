@@ -23,8 +23,8 @@ ASKED: dict[str, Any] = {"RequestItems": {"t": {"Keys": [{"k": {"S": "a"}}], "Co
 @contextmanager
 def client_at(endpoint: str) -> Iterator[Any]:
     with aws_environment(endpoint):
-        client = dynamodb_client()
-        yield directly(client, ManualClock(), "batch_get_item")
+        client = directly(dynamodb_client(), ManualClock(), "batch_get_item")
+    yield client
     client.close()
 
 

@@ -116,9 +116,14 @@ class DirectCalls:
 class _PartlyDirect:
     """A client of boto3, some of whose methods are direct calls."""
 
-    def __init__(self, client: Any, methods: Mapping[str, partial[dict[str, Any]]]) -> None:
+    def __init__(self, client: Any, direct: DirectCalls, methods: Mapping[str, str]) -> None:
         self._client = client
-        self._methods = methods
+        self._direct = direct
+        self._methods = {name: partial(direct, operation) for name, operation in methods.items()}
+
+    def close(self) -> None:
+        self._direct.close()
+        self._client.close()
 
     def __getattr__(self, name: str) -> Any:
         return self._methods[name] if name in self._methods else getattr(self._client, name)
@@ -130,7 +135,7 @@ def directly(client: _Client, clock: Clock, *methods: str) -> _Client:
     if direct is None:
         return client
     operations = cast("Any", client).meta.method_to_api_mapping
-    partly: Any = _PartlyDirect(client, {name: partial(direct, operations[name]) for name in methods})
+    partly: Any = _PartlyDirect(client, direct, {name: operations[name] for name in methods})
     return cast("_Client", partly)
 
 
