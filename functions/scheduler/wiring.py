@@ -12,6 +12,7 @@ from functions.scheduler.settings import Ports, R, Settings, Spread, T, in_order
 from functions.scheduler.tracing import traced
 from shared.adapters.aws.calls import Calls, Patience, RetryBudget
 from shared.adapters.aws.client import dynamodb_client, sqs_client
+from shared.adapters.aws.direct import directly
 from shared.adapters.dynamodb.entry_store import DynamoEntryStore
 from shared.adapters.dynamodb.fleet_store import DynamoFleetStore
 from shared.adapters.dynamodb.job_store import DynamoJobStore
@@ -38,7 +39,9 @@ def build_runner(environment: Mapping[str, str]) -> Runner:
         required(environment, table_variable(name))
     tables = TableNames.from_environment(environment)
     clock, randomness = SystemClock(), SystemRandomness()
-    dynamodb, sqs = dynamodb_client(), sqs_client()
+    # Sweeps and loads: an answer of many entries is read in a fifth of the time.
+    dynamodb = directly(dynamodb_client(), clock, "query", "batch_get_item", "batch_write_item")
+    sqs = sqs_client()
     calls = Calls(clock, randomness, Patience(budget=RetryBudget()))
     send_batch = DirectBatches.beside(sqs, clock)
     traces = traces_from(environment, service="scheduler")
