@@ -18,7 +18,6 @@ from shared.adapters.dynamodb.fleet_store import DynamoFleetStore
 from shared.adapters.dynamodb.job_store import DynamoJobStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
 from shared.adapters.eventbridge import event_bus_from
-from shared.adapters.sqs.direct import DirectBatches
 from shared.adapters.sqs.due_queue import SqsDueQueue
 from shared.adapters.system import SystemClock, SystemRandomness
 from shared.adapters.tracing import traces_from
@@ -41,19 +40,15 @@ def build_runner(environment: Mapping[str, str]) -> Runner:
     clock, randomness = SystemClock(), SystemRandomness()
     # Sweeps and loads: an answer of many entries is read in a fifth of the time.
     dynamodb = directly(dynamodb_client(), clock, "query", "batch_get_item", "batch_write_item")
-    sqs = sqs_client()
+    sqs = directly(sqs_client(), clock, "send_message_batch")
     calls = Calls(clock, randomness, Patience(budget=RetryBudget()))
-    send_batch = DirectBatches.beside(sqs, clock)
     traces = traces_from(environment, service="scheduler")
     ports = Ports(
         fleet=DynamoFleetStore(dynamodb, tables, calls),
         entries=DynamoEntryStore(dynamodb, tables, calls),
         jobs=DynamoJobStore(dynamodb, tables, calls),
         runs=DynamoRunStore(dynamodb, tables, calls),
-        queues={
-            lane: traced(SqsDueQueue(sqs, url, calls, send_batch), traces)
-            for lane, url in queue_urls(environment).items()
-        },
+        queues={lane: traced(SqsDueQueue(sqs, url, calls), traces) for lane, url in queue_urls(environment).items()},
         clock=clock,
         randomness=randomness,
         announcements=Announcements(event_bus_from(environment, clock, randomness)),

@@ -2,7 +2,7 @@
 
     python -P -m tests.benchmarks.dispatch [--runs 3] [--seconds 4] [--jobs 40000]
 
-The node is the real one under its real loops, with boto3 and the network in it; its tables take no time. Resident
+The node is the real one under its real loops, with the network in it; its tables take no time. Resident
 recurring jobs (cron, with a zone) fire each second, more of them than it can send, so that it is never idle. The queue
 is `rig/sqs_stub.py`, a process of its own. Two nodes share the jobs. Where the time goes is counted with a profiler in
 a run of its own, on one thread.
@@ -39,14 +39,14 @@ PARTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "next slot of the schedule": (("schedules/slots.py", "next_slot"),),
     "settling": (("scheduler/dispatching.py", "_take_report"),),
     "the dispatch and its body": (("scheduler/rows.py", "dispatch_of"), ("domain/message.py", "encode")),
-    "boto3: serialize": (("botocore/serialize.py", "serialize_to_request"),),
-    "boto3: sign": (("botocore/signers.py", "sign"),),
-    "boto3: send, HTTP and the socket": (("botocore/httpsession.py", "send"),),
-    "boto3: parse": (("botocore/parsers.py", "parse"),),
-    "boto3: all else": (("botocore/client.py", "_api_call"),),
+    "headers and signature": (("aws/direct.py", "_headers"),),
+    "HTTP: asking, and the socket": (("http/client.py", "request"),),
+    "HTTP: the answer, and the socket": (("http/client.py", "getresponse"), ("http/client.py", "read")),
+    "the call, all else": (("aws/direct.py", "__call__"),),
 }
 #: What the last part holds of the ones before it.
-INSIDE = [part for part in PARTS if part.startswith("boto3") and part != "boto3: all else"]
+WHOLE_CALL = "the call, all else"
+INSIDE = ("headers and signature", "HTTP: asking, and the socket", "HTTP: the answer, and the socket")
 PROFILED_SLOTS = 10_000
 #: So few that the profiled node keeps up, and does nothing that it need not do.
 PROFILED_JOBS = 500
@@ -98,7 +98,7 @@ def parts_of(stats: pstats.Stats) -> dict[str, float]:
         )
         for part, functions in PARTS.items()
     }
-    spent["boto3: all else"] -= sum(spent[part] for part in INSIDE)
+    spent[WHOLE_CALL] -= sum(spent[part] for part in INSIDE)
     steps = ("tick_once", "dispatch_once")
     whole = sum(
         timing[3]

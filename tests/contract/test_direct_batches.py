@@ -18,10 +18,9 @@ from botocore.credentials import Credentials
 
 from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.client import sqs_client
-from shared.adapters.aws.direct import signed_headers
+from shared.adapters.aws.direct import directly, signed_headers
 from shared.adapters.memory import ManualClock, SeededRandomness
 from shared.adapters.sqs import SqsDueQueue
-from shared.adapters.sqs.direct import DirectBatches
 from shared.domain.errors import WriteRefused
 from shared.domain.instants import parse_rfc3339, to_datetime
 from tests.contract.values import make_dispatch
@@ -85,11 +84,9 @@ class Answering:
 @contextmanager
 def queue_at(endpoint: str) -> Iterator[SqsDueQueue]:
     with aws_environment(endpoint):
-        clock, client = ManualClock(), sqs_client()
-        direct = DirectBatches.beside(client, clock)
-    assert direct is not None
-    yield SqsDueQueue(client, f"{endpoint}/0/due", Calls(clock, SeededRandomness()), direct)
-    direct.close()
+        clock = ManualClock()
+        client = directly(sqs_client(), clock, "send_message_batch")
+    yield SqsDueQueue(client, f"{endpoint}/0/due", Calls(clock, SeededRandomness()))
     client.close()
 
 
@@ -168,7 +165,7 @@ def test_behind_a_proxy_the_client_sends(monkeypatch: pytest.MonkeyPatch) -> Non
     with aws_environment("http://sqs.test"):
         client = sqs_client()
         monkeypatch.setenv("http_proxy", "http://proxy.test")
-        assert DirectBatches.beside(client, ManualClock()) is None
+        assert directly(client, ManualClock(), "send_message_batch") is client
     client.close()
 
 

@@ -1,15 +1,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import pytest
 
 from shared.adapters.aws.calls import Calls
+from shared.adapters.aws.client import sqs_client
+from shared.adapters.aws.direct import directly
 from shared.adapters.memory import ManualClock, MemoryDueQueue, SeededRandomness
 from shared.adapters.sqs import SqsDueQueue
-from shared.adapters.sqs.direct import DirectBatches
 from shared.domain.message import encode
 from shared.ports import Delivery, DueQueue
 from tests.contract.values import make_dispatch
@@ -38,9 +39,12 @@ class SqsLane:
         self.clock = ManualClock()
         self._client = request.getfixturevalue("sqs")
         self._url = request.getfixturevalue("queue_url")
-        with aws_environment(request.getfixturevalue("emulator_endpoint")):
-            self.direct = DirectBatches.beside(self._client, self.clock) if is_direct else None
-        self.queue: DueQueue = SqsDueQueue(self._client, self._url, Calls(self.clock, SeededRandomness()), self.direct)
+        client = self._client
+        if is_direct:
+            with aws_environment(request.getfixturevalue("emulator_endpoint")):
+                client = directly(sqs_client(), self.clock, "send_message_batch")
+            request.addfinalizer(client.close)
+        self.queue: DueQueue = SqsDueQueue(client, self._url, Calls(self.clock, SeededRandomness()))
 
     def put(self, body: str) -> None:
         self._client.send_message(QueueUrl=self._url, MessageBody=body)
@@ -53,14 +57,8 @@ class SqsLane:
         pytest.param("sqs, direct", marks=pytest.mark.emulator),
     ]
 )
-def lane(request: pytest.FixtureRequest) -> Iterator[Lane]:
-    if request.param == "memory":
-        yield MemoryLane()
-        return
-    lane = SqsLane(request, is_direct=request.param == "sqs, direct")
-    yield lane
-    if lane.direct is not None:
-        lane.direct.close()
+def lane(request: pytest.FixtureRequest) -> Lane:
+    return MemoryLane() if request.param == "memory" else SqsLane(request, is_direct=request.param == "sqs, direct")
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from shared.adapters.aws.calls import Calls
@@ -20,30 +20,18 @@ LONGEST_WAIT_SECONDS = 20
 LONGEST_HIDDEN_SECONDS = 43_200
 
 
-#: SendMessageBatch: a queue's address and entries; answers and raises as a client of boto3 does.
-SendBatch = Callable[[str, list[Any]], dict[str, Any]]
-
-
 class SqsDueQueue:
-    """One lane in SQS: a standard queue, its message groups the owners (fair queues).
-
-    `send_batch` sends in place of the client, for who sends much.
-    """
+    """One lane in SQS: a standard queue, its message groups the owners (fair queues)."""
 
     def __init__(
         self,
         client: SQSClient,
         queue_url: str,
         calls: Calls,
-        send_batch: SendBatch | None = None,
     ) -> None:
         self._client = client
         self._url = queue_url
         self._calls = calls
-        self._send_entries = send_batch or self._by_client
-
-    def _by_client(self, queue_url: str, entries: list[Any]) -> dict[str, Any]:
-        return dict(self._client.send_message_batch(QueueUrl=queue_url, Entries=entries))
 
     def send(self, dispatches: Sequence[Dispatch]) -> SendReport:
         """Raises WriteRefused when the queue takes nothing from us at all: no such queue, or no right."""
@@ -59,7 +47,9 @@ class SqsDueQueue:
     ) -> None:
         entries = [_entry(index, dispatches[index]) for index in batch]
         try:
-            answer = self._calls.once("queue.send", lambda: self._send_entries(self._url, entries))
+            answer: dict[str, Any] = self._calls.once(
+                "queue.send", lambda: dict(self._client.send_message_batch(QueueUrl=self._url, Entries=entries))
+            )
         except (StoreThrottled, Unreachable, OutcomeUnknown):
             return
         accepted.update(int(entry["Id"]) for entry in answer.get("Successful", []))

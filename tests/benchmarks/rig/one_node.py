@@ -23,11 +23,11 @@ from functions.scheduler.settings import Ports, Settings
 from functions.scheduler.wiring import SENDERS, over_threads
 from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.client import dynamodb_client, sqs_client
+from shared.adapters.aws.direct import directly
 from shared.adapters.memory.fleet_store import MemoryFleetStore
 from shared.adapters.memory.job_store import MemoryJobStore
 from shared.adapters.memory.run_store import MemoryRunStore
 from shared.adapters.memory.tables import MemoryTables
-from shared.adapters.sqs.direct import DirectBatches
 from shared.adapters.sqs.due_queue import SqsDueQueue
 from shared.adapters.system import SystemClock, SystemRandomness
 from shared.domain.fleet import Lease
@@ -76,8 +76,8 @@ def node_over(orders: Orders) -> tuple[Node, Watched]:
     clock, tables = SystemClock(), MemoryTables()
     # As after a while of running: nothing of before is due.
     tables.leases.update({shard: Lease(shard, watermark=clock.now()) for shard in range(orders.shards)})
-    client, calls = sqs_client(endpoint_url=orders.endpoint), Calls(clock, SystemRandomness())
-    watched = Watched(SqsDueQueue(client, f"{orders.endpoint}/0/due", calls, DirectBatches.beside(client, clock)))
+    client = directly(sqs_client(endpoint_url=orders.endpoint), clock, "send_message_batch")
+    watched = Watched(SqsDueQueue(client, f"{orders.endpoint}/0/due", Calls(clock, SystemRandomness())))
     queues: dict[str, DueQueue] = {"default": watched, "catchup": watched}
     ports = Ports(
         fleet=MemoryFleetStore(tables),
