@@ -60,6 +60,8 @@ class Dispatcher:
                 return
             for shard in self.owned.shards.values():
                 dues = shard.expire(now, limit=TICK_LIMIT)
+                if not dues:
+                    continue
                 self.outbox.put((due for due in dues if due.gap is None), at=at)
                 skipped = [due for due in dues if due.gap is not None]
                 self.rows += [(due, skipped_row(due, now, self.owned.settings.run_retention_ms)) for due in skipped]

@@ -16,7 +16,9 @@ import os
 import pstats
 import time
 from collections.abc import Mapping
+from typing import Any
 
+from functions.scheduler.runner import TICK_SECONDS
 from functions.scheduler.settings import in_order
 from tests.benchmarks.outcome import Bench, Cell, Table, medians
 from tests.benchmarks.rig.one_node import Orders, ended, node_over, start
@@ -27,29 +29,33 @@ COLUMNS = {
     "cpu_us_per_slot": "CPU us a slot",
     "cpu_share": "of a core",
 }
-#: Functions whose time, with all they call, is one part of a slot's way; by file and name. Later ones are no part of
-#: earlier ones.
+#: Functions whose time, with all they call but for other parts, is one part of a slot's way; by file and name.
 PARTS: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "wheel and outbox": (
-        ("wheel/timing_wheel.py", "expire"),
-        ("wheel/timing_wheel.py", "schedule"),
-        ("scheduler/outbox.py", "put"),
-        ("scheduler/outbox.py", "take"),
-    ),
+    "wheel": (("wheel/timing_wheel.py", "expire"), ("wheel/timing_wheel.py", "schedule")),
     "next slot of the schedule": (("schedules/slots.py", "next_slot"),),
-    "settling": (("scheduler/dispatching.py", "_take_report"),),
+    "firing: entry, slot, what is in flight": (("scheduler/shard.py", "_fire"),),
+    "outbox": (("scheduler/outbox.py", "put"), ("scheduler/outbox.py", "take")),
     "the dispatch and its body": (("scheduler/rows.py", "dispatch_of"), ("domain/message.py", "encode")),
     "headers and signature": (("aws/direct.py", "_headers"),),
     "HTTP: asking, and the socket": (("http/client.py", "request"),),
     "HTTP: the answer, and the socket": (("http/client.py", "getresponse"), ("http/client.py", "read")),
     "the call, all else": (("aws/direct.py", "__call__"),),
+    "settling": (("scheduler/dispatching.py", "_take_report"),),
 }
-#: What the last part holds of the ones before it.
-WHOLE_CALL = "the call, all else"
-INSIDE = ("headers and signature", "HTTP: asking, and the socket", "HTTP: the answer, and the socket")
+#: What is called by other parts alone.
+INSIDE = {
+    "firing: entry, slot, what is in flight": ("next slot of the schedule",),
+    "the call, all else": (
+        "headers and signature",
+        "HTTP: asking, and the socket",
+        "HTTP: the answer, and the socket",
+    ),
+}
 PROFILED_SLOTS = 10_000
+#: By file, line and name: calls, ..., own and whole seconds.
+Timings = Mapping[tuple[str, int, str], tuple[int, int, float, float, Any]]
 #: So few that the profiled node keeps up, and does nothing that it need not do.
-PROFILED_JOBS = 500
+PROFILED_JOBS = 2_000
 
 
 def measure(endpoint: str, nodes: int, *, jobs: int, seconds: float) -> dict[str, float]:
@@ -82,31 +88,30 @@ def profile(endpoint: str) -> dict[str, float]:
         node.tick_once()
         node.dispatch_once()
         profiler.disable()
-        time.sleep(0.001)
+        # As in `runner.py`.
+        time.sleep(TICK_SECONDS)
     stats = pstats.Stats(profiler)
     return parts_of(stats)
 
 
 def parts_of(stats: pstats.Stats) -> dict[str, float]:
-    timings = stats.stats  # type: ignore[attr-defined]
-    spent = {
-        part: sum(
-            timing[3]
-            for (file, _, name), timing in timings.items()
-            for path, function in functions
-            if file.endswith(path) and name == function
-        )
-        for part, functions in PARTS.items()
-    }
-    spent[WHOLE_CALL] -= sum(spent[part] for part in INSIDE)
+    timings: Timings = stats.stats  # type: ignore[attr-defined]
+    spent = {part: sum(spent_in(timings, each) for each in functions) for part, functions in PARTS.items()}
+    # A timer is put into the wheel again by who fires it.
+    scheduling = spent_in(timings, ("wheel/timing_wheel.py", "schedule"))
+    spent["firing: entry, slot, what is in flight"] -= scheduling
+    for part, inner in INSIDE.items():
+        spent[part] -= sum(spent[each] for each in inner)
     steps = ("tick_once", "dispatch_once")
-    whole = sum(
-        timing[3]
-        for (file, _, name), timing in timings.items()
-        if file.endswith("scheduler/dispatching.py") and name in steps
-    )
+    whole = sum(spent_in(timings, ("scheduler/dispatching.py", step)) for step in steps)
     spent["the rest of the node"] = whole - sum(spent.values())
     return {part: seconds / PROFILED_SLOTS * 1e6 for part, seconds in spent.items()}
+
+
+def spent_in(timings: Timings, function: tuple[str, str]) -> float:
+    """Seconds in a function and all it calls."""
+    path, name = function
+    return sum(timing[3] for (file, _, its), timing in timings.items() if file.endswith(path) and its == name)
 
 
 def profile_table(parts: Mapping[str, float]) -> Table:
