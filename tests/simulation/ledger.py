@@ -267,5 +267,6 @@ class Ledger:
             self.violate("I4", f"{job.job_key}: an answer about generation {job.generation}, which was never written")
         elif generation.answered_at is None:
             generation.answered_at, generation.named = self.now(), named
-        elif generation.named != named:
+        elif generation.named != named and generation.ended_at is None:
+            # Of a job created anew meanwhile, a late DELETE may name runs of its successor: they start rightly.
             self.violate("I4", f"{job.job_key}: a second DELETE names {sorted(named)}, not {sorted(generation.named)}")

@@ -21,7 +21,7 @@ class Profile:
     duration_ms: int
     nodes: int = 3
     #: Few, so that entries meet in one.
-    shards: int = 4
+    shards: int = 1
     workers: int = 2
     jobs: int = 6
     #: API calls per second.
@@ -76,7 +76,6 @@ class Profile:
 def profile_of(random: Random) -> Profile:
     """One of a few families, each with its own dice."""
     profile = replace(_family(random), audits=random.random() < 0.5)
-    profile = replace(profile, shards=1 if "fleet.checkpoint" in profile.focus else random.choice([1, 1, 2, 4]))
     if profile.focus or not profile.faulty or random.random() > 0.4:
         return profile
     return replace(profile, focus=frozenset(random.sample(OPERATIONS, random.randint(1, 2))))
@@ -84,17 +83,7 @@ def profile_of(random: Random) -> Profile:
 
 def _family(random: Random) -> Profile:
     kind = random.random()
-    if kind < 0.15:
-        return _one_failure(random)
-    if kind < 0.28:
-        return _wild_api(random)
-    if kind < 0.40:
-        return _lost_answers(random)
-    if kind < 0.48:
-        return _late_entries(random)
-    if kind < 0.64:
-        return _silence(random)
-    return _storm(random)
+    return next(family for until, family in _FAMILIES if kind < until)(random)
 
 
 def _one_failure(random: Random) -> Profile:
@@ -102,6 +91,7 @@ def _one_failure(random: Random) -> Profile:
     return Profile(
         duration_ms=random.randint(60, 140) * SECOND,
         nodes=random.randint(2, 4),
+        shards=random.choice([1, 1, 2, 4]),
         jobs=random.randint(3, 8),
         slow=random.choice([0.0, 0.05]),
         trouble_ms=35 * SECOND,
@@ -120,6 +110,7 @@ def _wild_api(random: Random) -> Profile:
     return Profile(
         duration_ms=random.randint(60, 150) * SECOND,
         nodes=random.randint(1, 3),
+        shards=random.choice([1, 1, 2, 4]),
         jobs=random.randint(4, 10),
         api_rate=0.4,
         slow=0.02,
@@ -136,6 +127,7 @@ def _lost_answers(random: Random) -> Profile:
     return Profile(
         duration_ms=random.randint(60, 120) * SECOND,
         nodes=random.randint(1, 3),
+        shards=random.choice([1, 1, 2, 4]),
         jobs=random.randint(4, 12),
         api_rate=random.choice([0.3, 0.8]),
         slow=random.choice([0.1, 0.3]),
@@ -165,11 +157,26 @@ def _late_entries(random: Random) -> Profile:
     )
 
 
+def _outages(random: Random) -> Profile:
+    """A healthy fleet whose table or queues are out now and then: afterwards nobody looks dead."""
+    return Profile(
+        duration_ms=random.randint(80, 140) * SECOND,
+        nodes=random.randint(2, 4),
+        shards=4,
+        jobs=random.randint(3, 7),
+        slow=0.05,
+        trouble_ms=random.choice([20, 35]) * SECOND,
+        outages=True,
+        brake=random.random() < 0.2,
+    )
+
+
 def _silence(random: Random) -> Profile:
     """A burst, then nothing for hours, then a burst: owners live long, and watermarks grow old."""
     return Profile(
         duration_ms=random.randint(40, 100) * SECOND,
         nodes=random.randint(1, 3),
+        shards=random.choice([1, 1, 2, 4]),
         jobs=random.randint(4, 8),
         slow=0.05,
         faulty=random.choice([0.0, 0.03]),
@@ -195,6 +202,7 @@ def _storm(random: Random) -> Profile:
     return Profile(
         duration_ms=random.randint(60, 160) * SECOND,
         nodes=random.randint(2, 4),
+        shards=random.choice([1, 1, 2, 4]),
         workers=random.randint(1, 3),
         jobs=random.randint(3, 9),
         api_rate=random.choice([0.1, 0.3, 0.6]),
@@ -219,3 +227,15 @@ def _storm(random: Random) -> Profile:
         purged=random.choice([0.0, 0.0, 0.01]),
         slow_runs=random.choice([0.05, 0.3]),
     )
+
+
+#: With the share of worlds up to and including each.
+_FAMILIES = (
+    (0.15, _one_failure),
+    (0.28, _wild_api),
+    (0.40, _lost_answers),
+    (0.48, _late_entries),
+    (0.53, _outages),
+    (0.67, _silence),
+    (1.00, _storm),
+)

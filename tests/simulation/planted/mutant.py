@@ -55,4 +55,4 @@ def instead(target: Any, name: str, value: Any) -> Plant:
 
 
 def worker_settings(**changes: Any) -> Plant:
-    return instead(world_module, "WorkerSettings", lambda: WorkerSettings(**changes))
+    return instead(world_module, "WorkerSettings", lambda **given: WorkerSettings(**given | changes))

@@ -55,7 +55,7 @@ REQUIRED = (
         "silence_counted",
         "a table outage is nobody's silence",
         instead(Observer, "observe", _observe_all_silence),
-        worlds=lambda profile: profile.outages,
+        worlds=lambda profile: profile.outages and profile.shards > 1 and profile.faulty < 0.05,
     ),
 )
 FOUND = (
@@ -63,6 +63,7 @@ FOUND = (
         "gap_row",
         "a gap has a run_id of its own, not that of its first slot, which may have a row",
         instead(Due, "run_id", property(_run_id_of_first)),
+        worlds=lambda profile: profile.outages or profile.partitions or profile.pauses or profile.brake,
     ),
     Mutant(
         "refused_waits",

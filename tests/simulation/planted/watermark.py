@@ -71,23 +71,6 @@ def _ask_and_forget(self: Shard, watermark: Instant) -> Lease:
     return replace(self.lease, watermark=watermark)
 
 
-def _checkpointed_over_flights(self: Shard, lease: Lease) -> list[EntryKey]:
-    before, self._unsettled = self._unsettled, {}
-    try:
-        return _CHECKPOINTED(self, lease)
-    finally:
-        self._unsettled = before
-
-
-_CHECKPOINTED = Shard.checkpointed
-
-
-def _place_behind_the_position(self: Shard, resident: Any, now: Instant) -> None:
-    before = self._position
-    _PLACE(self, resident, now)
-    self._position = before
-
-
 REQUIRED = (
     Mutant(
         "fresh_too_soon",
@@ -112,20 +95,9 @@ REQUIRED = (
 )
 FOUND = (
     Mutant(
-        "late_page",
-        "W stays before an entry that was read late, and waits in the wheel",
-        instead(Shard, "_place", _place_behind_the_position),
-    ),
-    Mutant(
         "watermark_lowered",
         "after a lost answer no lower W is asked for and believed",
         instead(Shard, "ask", _ask_and_forget),
-        worlds=lambda profile: "fleet.checkpoint" in profile.focus,
-    ),
-    Mutant(
-        "fresh_in_flight",
-        "`fresh` is not cleared over a slot that was sent while the checkpoint was on its way",
-        instead(Shard, "checkpointed", _checkpointed_over_flights),
         worlds=lambda profile: "fleet.checkpoint" in profile.focus,
     ),
 )

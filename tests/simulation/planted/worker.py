@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
@@ -25,29 +24,25 @@ def _deciding(change: Callable[..., Any]) -> Plant:
     """The claim rule, with `change` asked first."""
 
     def decide(existing: Any, **given: Any) -> Any:
-        return change(existing, lambda row=existing: decide_claim(row, **given), **given)
+        return change(existing, lambda: decide_claim(existing, **given), **given)
 
     return instead(claims, "decide_claim", decide)
 
 
-def _over_succeeded(existing: Any, decide: Callable[..., Any], *, generation: int, **_: Any) -> Any:
+def _over_succeeded(existing: Any, decide: Callable[[], Any], *, generation: int, **_: Any) -> Any:
     if existing.status.is_final and existing.generation < generation:
         return TakeOver(existing.token + 1, existing.attempt)
     return decide()
 
 
-def _drop_while_alive(_existing: Any, decide: Callable[..., Any], **_: Any) -> Any:
+def _drop_while_alive(existing: Any, decide: Callable[[], Any], **_: Any) -> Any:
     decided = decide()
-    return Duplicate(_existing) if isinstance(decided, HideUntil) else decided
+    return Duplicate(existing) if isinstance(decided, HideUntil) else decided
 
 
-def _lost_answer_is_an_attempt(existing: Any, decide: Callable[..., Any], **_: Any) -> Any:
+def _lost_answer_is_an_attempt(existing: Any, decide: Callable[[], Any], **_: Any) -> Any:
     decided = decide()
     return TakeOver(existing.token + 1, existing.attempt + 1) if isinstance(decided, Mine) else decided
-
-
-def _over_cancelled(existing: Any, decide: Callable[..., Any], **_: Any) -> Any:
-    return decide(replace(existing, cancel_requested_at=None))
 
 
 def _read_before_claim(stack: ExitStack) -> None:
@@ -93,12 +88,6 @@ FOUND = (
     ),
 )
 OWN = (
-    Mutant(
-        "over_cancelled",
-        "a run that somebody cancelled is fired by no newer generation",
-        _deciding(_over_cancelled),
-        worlds=lambda profile: profile.api_rate > 0.2,
-    ),
     Mutant(
         "next_unreadable",
         "messages of the next version are read",
