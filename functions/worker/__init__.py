@@ -9,6 +9,7 @@ claim        The run's row is inserted with token 1; where a row is, `decide_cla
 read         The job, after the claim: what a pause or a cancel wrote before this read is obeyed, and what it wrote
              after it sees the claimed run. The order of the two is what makes an answer of the API exact.
 hold         Until fire_at, in a heap. The message is early by the lead, so that queue and claim are off the clock.
+             A herd comes earlier, by and by; of it as many are held as could start within a second.
 start        Never before fire_at on this host's clock, and never on a lease that has run out: both are looked at again
              on the thread that calls the target.
              A job whose runs exclude or limit each other has places: one is taken now, or the run is skipped or waits.
