@@ -46,9 +46,9 @@ before any entry that went back, until a read that began after the move was done
 cover it too, two seconds ahead, so what does not fit is still on time.
 
 Herds. Of many slots in one second each is dispatched a little earlier than the one before it, at the pace at which
-workers claim, where these can hold runs (`herds.py`). W knows nothing of it: the wheel is drained by the plain lead, and
-what left it earlier is in flight or settled like any other. So that a herd is known in time, what fires within twelve
-seconds is looked for every five; such a look covers nothing, and what it misses a sweep finds.
+workers claim, where these can hold runs (`herds.py`). W knows nothing of it: the wheel is drained by the plain lead,
+and what left it earlier is in flight or settled like any other. So that a herd is known in time, what fires within
+twelve seconds is looked for every five; such a look covers nothing, and what it misses a sweep finds.
 
 Looking back. SQS may lose a message, and a wheel may have a bug. The audit (`audit.py`) looks up, within a budget, the
 runs that must exist by now, and dispatches again what has none. It looks from `from` on, at what this node fired.
