@@ -12,6 +12,8 @@ settings and with the best ones; what has not run 70 s after its time is lost he
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -149,6 +151,9 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", choices=names, default=names)
     parser.add_argument("--skip-fail-over", action="store_true")
     asked = parser.parse_args()
+    # However it is ended, it ends what it started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     bench = Bench("peers")
     ours = read_all()
     tables = []

@@ -55,6 +55,8 @@ class Order:
 
 
 def read_order() -> Order:
+    # The parent asks with it to end, and whoever started that may have had it ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     order = Order(**json.load(sys.stdin))
     os.environ.update({STARTS_VARIABLE: order.starts, URL_VARIABLE: order.url, STYLE_VARIABLE: order.style})
     return order
