@@ -39,8 +39,8 @@ def build_runner(environment: Mapping[str, str]) -> Runner:
     tables = TableNames.from_environment(environment)
     clock, randomness = SystemClock(), SystemRandomness()
     # Sweeps and loads: an answer of many entries is read in a fifth of the time.
-    dynamodb = directly(dynamodb_client(), clock, "query", "batch_get_item", "batch_write_item")
-    sqs = directly(sqs_client(), clock, "send_message_batch")
+    dynamodb = directly(dynamodb_client(), "query", "batch_get_item", "batch_write_item")
+    sqs = directly(sqs_client(), "send_message_batch")
     calls = Calls(clock, randomness, Patience(budget=RetryBudget()))
     traces = traces_from(environment, service="scheduler")
     ports = Ports(

@@ -103,10 +103,9 @@ def parts_from(environment: Mapping[str, str], *, host: str, longest_wait_second
     clock, randomness = SystemClock(), SystemRandomness()
     calls = Calls(clock, randomness)
     # What is called for each batch, and takes most of a worker's time.
-    dynamodb = directly(dynamodb_client(), clock, "batch_execute_statement", "batch_get_item")
-    sqs = directly(
-        sqs_client(longest_wait_seconds=longest_wait_seconds), clock, "receive_message", "delete_message_batch"
-    )
+    dynamodb = directly(dynamodb_client(), "batch_execute_statement", "batch_get_item")
+    sqs = sqs_client(longest_wait_seconds=longest_wait_seconds)
+    sqs = directly(sqs, "receive_message", "delete_message_batch")
     job_store = DynamoJobStore(dynamodb, tables, calls)
     announcements = Announcements(event_bus_from(environment, clock, randomness))
     access = DynamoAccessStore(dynamodb, tables, calls)

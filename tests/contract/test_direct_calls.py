@@ -12,7 +12,6 @@ from botocore.exceptions import ClientError, IncompleteReadError
 
 from shared.adapters.aws.client import dynamodb_client
 from shared.adapters.aws.direct import directly
-from shared.adapters.memory import ManualClock
 from tests.contract.test_direct_batches import Answering
 from tests.emulator import aws_environment
 
@@ -23,7 +22,7 @@ ASKED: dict[str, Any] = {"RequestItems": {"t": {"Keys": [{"k": {"S": "a"}}], "Co
 @contextmanager
 def client_at(endpoint: str) -> Iterator[Any]:
     with aws_environment(endpoint):
-        client = directly(dynamodb_client(), ManualClock(), "batch_get_item")
+        client = directly(dynamodb_client(), "batch_get_item")
     yield client
     client.close()
 
@@ -87,5 +86,5 @@ def test_behind_a_proxy_the_client_stays_as_it_is(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("no_proxy", "")
     with aws_environment("http://somewhere.example:8000"):
         client = dynamodb_client()
-        assert directly(client, ManualClock(), "batch_get_item") is client
+        assert directly(client, "batch_get_item") is client
         client.close()

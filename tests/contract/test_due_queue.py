@@ -42,7 +42,7 @@ class SqsLane:
         client = self._client
         if is_direct:
             with aws_environment(request.getfixturevalue("emulator_endpoint")):
-                client = directly(sqs_client(), self.clock, "send_message_batch")
+                client = directly(sqs_client(), "send_message_batch")
             request.addfinalizer(client.close)
         self.queue: DueQueue = SqsDueQueue(client, self._url, Calls(self.clock, SeededRandomness()))
 

@@ -76,7 +76,7 @@ def node_over(orders: Orders) -> tuple[Node, Watched]:
     clock, tables = SystemClock(), MemoryTables()
     # As after a while of running: nothing of before is due.
     tables.leases.update({shard: Lease(shard, watermark=clock.now()) for shard in range(orders.shards)})
-    client = directly(sqs_client(endpoint_url=orders.endpoint), clock, "send_message_batch")
+    client = directly(sqs_client(endpoint_url=orders.endpoint), "send_message_batch")
     watched = Watched(SqsDueQueue(client, f"{orders.endpoint}/0/due", Calls(clock, SystemRandomness())))
     queues: dict[str, DueQueue] = {"default": watched, "catchup": watched}
     ports = Ports(
