@@ -28,6 +28,7 @@ class _Lane:
     rate: float | None
     waiting: deque[Due] = field(default_factory=deque)
     oldest_at: float = 0.0
+    newest_at: float = 0.0
     paused_until: float = float("-inf")
     failures: int = 0
     #: With a rate: how many may go, and since when that has been so.
@@ -59,19 +60,25 @@ class Outbox:
                 lane = self._lanes[due.lane] = _Lane(rate)
             if not lane.waiting:
                 lane.oldest_at = at
+            lane.newest_at = at
             lane.waiting.append(due)
 
     def take(self, *, at: float, hurry: bool = False) -> dict[str, list[Due]]:
-        """What is to be sent now, by lane: once a batch is full or the first of it has waited enough."""
+        """What is to be sent now, by lane: full batches, and the rest once the first of it has waited enough."""
         return {name: taken for name, lane in self._lanes.items() if (taken := self._take(lane, at, hurry=hurry))}
 
     def _take(self, lane: _Lane, at: float, *, hurry: bool) -> list[Due]:
         count = len(lane.waiting)
-        is_ripe = count >= BATCH or at - lane.oldest_at >= self.patience or hurry
-        if not count or not is_ripe or at < lane.paused_until:
+        has_waited = at - lane.oldest_at >= self.patience or hurry
+        if not count or at < lane.paused_until or (count < BATCH and not has_waited):
             return []
         count = min(count, lane.allowed(at), MOST_AT_ONCE)
-        lane.allowance -= count if lane.rate is not None else 0
+        if lane.rate is not None:
+            lane.allowance -= count
+        else:
+            count -= 0 if has_waited else count % BATCH
+            # Whatever was there before the last came goes with the first batch.
+            lane.oldest_at = lane.newest_at
         return [lane.waiting.popleft() for _ in range(count)]
 
     def is_full(self, at: float) -> bool:

@@ -1,6 +1,6 @@
 """Whether what a node does grows with how many jobs are stored, and with how many nodes there are.
 
-    python -P -m tests.benchmarks.growth [--runs 3] [--seconds 3] [--rate 500] [--sizes 1000 10000 100000 500000]
+    python -P -m tests.benchmarks.growth [--runs 3] [--seconds 2] [--rate 500] [--sizes 1000 10000 100000 500000]
 
 The same fire rate throughout: the more jobs, the longer their period. One node process with all of them resident; then
 the same jobs divided among 1, 2 and 4 node processes. The queue takes everything at once. Drift here is how long after
@@ -30,7 +30,7 @@ SPREAD_JOBS = 10_000
 
 def measure(endpoint: str, *, jobs: int, rate: int, seconds: float, nodes: int = 1) -> dict[str, float]:
     """Of several nodes: their sum, and the latest."""
-    orders = Orders(endpoint, jobs // nodes, jobs * SECOND // rate, schedules=jobs, seconds=seconds, warm_seconds=1.5)
+    orders = Orders(endpoint, jobs // nodes, jobs * SECOND // rate, schedules=jobs, seconds=seconds, warm_seconds=1.0)
     found = [ended(node) for node in [start(orders) for _ in range(nodes)]]
     slots = sum(each["slots_per_s"] for each in found)
     cpu = sum(each["cpu_share"] for each in found)
@@ -48,7 +48,7 @@ def table(title: str, head: str, found: dict[int, dict[str, float]]) -> Table:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--runs", type=int, default=3)
-    options.add_argument("--seconds", type=float, default=3.0)
+    options.add_argument("--seconds", type=float, default=2.0)
     options.add_argument("--rate", type=int, default=500)
     options.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000, 100_000, 500_000])
     chosen = options.parse_args()

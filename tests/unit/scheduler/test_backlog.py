@@ -31,6 +31,29 @@ def test_it_is_full_once_so_much_waits() -> None:
     assert box.is_full(0.0)
 
 
+def test_a_full_batch_does_not_take_along_what_may_still_fill_the_next() -> None:
+    box = outbox()
+    box.put(waiting(BATCH + 3), at=0.0)
+    assert len(box.take(at=0.05)["default"]) == BATCH
+    assert box.take(at=0.099) == {}
+    assert len(box.take(at=0.1)["default"]) == 3
+
+
+def test_what_is_left_has_waited_since_it_came() -> None:
+    box = outbox()
+    box.put(waiting(BATCH - 1), at=0.0)
+    box.put(waiting(4), at=0.09)
+    assert len(box.take(at=0.09)["default"]) == BATCH
+    assert box.take(at=0.18) == {}
+    assert len(box.take(at=0.19)["default"]) == 3
+
+
+def test_whoever_has_waited_enough_goes_with_all_others() -> None:
+    box = outbox()
+    box.put(waiting(BATCH + 3), at=0.0)
+    assert len(box.take(at=0.1)["default"]) == BATCH + 3
+
+
 def test_what_is_late_holds_nobody_up() -> None:
     box = outbox()
     box.put(waiting(MOST_WAITING, CATCH_UP_LANE), at=0.0)
