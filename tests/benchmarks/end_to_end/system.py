@@ -35,6 +35,8 @@ JOBS_OF_A_REQUEST = 100
 #: From the end of the creation to the first slot.
 AHEAD_SECONDS = 4.0
 LATENESS_ALLOWED_SECONDS = 60.0
+#: So many entries halve the rate: the emulator looks at each of them in every sweep.
+SLOWED_BY = 4_000
 LOOK_SECONDS = 0.5
 
 
@@ -73,7 +75,7 @@ class System:
         """Create the jobs ahead, let them fire, and tell what became of them. `during` is called before the first."""
         group = f"{work.name}-{uuid4().hex[:6]}"
         count, rate = work.jobs, self.rate
-        first = Instant(ceil_to_second(now() + (count / rate * 1.25 + AHEAD_SECONDS) * SECOND))
+        first = Instant(ceil_to_second(now() + (count / rate * (1.25 + count / SLOWED_BY) + AHEAD_SECONDS) * SECOND))
         created_at = time.monotonic()
         before = self.cpu()
         self._create([job_of(work, number, first, group) for number in range(count)])
