@@ -36,20 +36,16 @@ PARTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "firing: entry, slot, what is in flight": (("scheduler/shard.py", "_fire"),),
     "outbox": (("scheduler/outbox.py", "put"), ("scheduler/outbox.py", "take")),
     "the dispatch and its body": (("scheduler/rows.py", "dispatch_of"), ("domain/message.py", "encode")),
-    "headers and signature": (("aws/direct.py", "_headers"),),
-    "HTTP: asking, and the socket": (("http/client.py", "request"),),
-    "HTTP: the answer, and the socket": (("http/client.py", "getresponse"), ("http/client.py", "read")),
+    "headers and signature": (("aws/direct.py", "_signed"),),
+    "HTTP and the socket": (("aws/direct.py", "_send"),),
     "the call, all else": (("aws/direct.py", "__call__"),),
     "settling": (("scheduler/dispatching.py", "_take_report"),),
 }
-#: What is called by other parts alone.
+#: What is called by other parts alone; a part comes after those that are inside of it.
 INSIDE = {
     "firing: entry, slot, what is in flight": ("next slot of the schedule",),
-    "the call, all else": (
-        "headers and signature",
-        "HTTP: asking, and the socket",
-        "HTTP: the answer, and the socket",
-    ),
+    "HTTP and the socket": ("headers and signature",),
+    "the call, all else": ("headers and signature", "HTTP and the socket"),
 }
 PROFILED_SLOTS = 10_000
 #: By file, line and name: calls, ..., own and whole seconds.
