@@ -135,7 +135,11 @@ def main() -> None:
     note = "A node has one core; with two nodes on two cores the queue takes its time from them."
     bench.report(
         runs=chosen.runs,
-        figures={**{name: found[1][name] for name in COLUMNS}, "slots_per_s_of_two": found[2]["slots_per_s"]},
+        figures={
+            **{name: found[1][name] for name in COLUMNS},
+            "slots_per_cpu_s": 1e6 / found[1]["cpu_us_per_slot"],
+            "slots_per_s_of_two": found[2]["slots_per_s"],
+        },
         tables=[
             Table("Dispatch to a queue that answers at once", ("node processes", *COLUMNS.values()), rows, note),
             profile_table(parts),

@@ -13,7 +13,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -35,6 +35,7 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     #: Under the table, in the README too.
     note: str = ""
+    in_readme: bool = True
 
     def lines(self) -> list[str]:
         """For the terminal: the first column is flush left, the others right."""
@@ -133,7 +134,7 @@ def rounded(value: float) -> float:
 
 def rounded_table(table: Table) -> Table:
     rows = [[cell if cell is None or isinstance(cell, str) else rounded(cell) for cell in row] for row in table.rows]
-    return Table(table.title, list(table.columns), rows, table.note)
+    return replace(table, columns=list(table.columns), rows=rows)
 
 
 def machine() -> str:

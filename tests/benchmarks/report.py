@@ -22,7 +22,7 @@ def section(results: Mapping[str, Result]) -> str:
         ("what", "budget", "measured", ""),
         [(row.what, row.budget, row.figure(results), row.verdict(results)) for row in BUDGETS],
     )
-    tables = [table for result in results.values() for table in result.tables]
+    tables = [table for result in results.values() for table in result.tables if table.in_readme]
     return "\n\n".join(["", *_where(list(results.values())), *map(_markdown, (budgets, *tables)), ""])
 
 

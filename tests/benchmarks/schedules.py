@@ -143,7 +143,7 @@ def main() -> None:
         figures={"slot_us": max(float(row[1] or 0) for row in rows), "hardest_request_ms": hardest[0]},
         tables=[
             Table("The next slot of a schedule, us", ("schedule", "Carillon", "croniter", "cronsim"), rows),
-            Table("Other work with schedules", ("what", "measured", "budget"), others),
+            Table("Other work with schedules", ("what", "measured", "budget"), others, in_readme=False),
         ],
     )
 

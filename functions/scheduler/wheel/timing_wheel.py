@@ -109,8 +109,9 @@ class TimingWheel:
         self._cursor = now_ms // self._tick_ms
         expired: list[tuple[str, int]] = []
         moves = self._collect(expired, now_ms, limit)
+        due = self._due
         for key, _ in expired:
-            del self._due[key]
+            del due[key]
         if self._coarse_ms <= now_ms + self._lookahead_ms:
             self._look_ahead(now_ms, moves)
         return expired
