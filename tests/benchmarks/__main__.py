@@ -16,7 +16,7 @@ from importlib.util import find_spec
 
 from tests.benchmarks import report
 from tests.benchmarks.budgets import BUDGETS
-from tests.benchmarks.outcome import FOLDER, ROOT, SKIPPED, Result, Table, read_all, say
+from tests.benchmarks.outcome import FOLDER, ROOT, SKIPPED, Result, read_all, say
 
 #: In the order in which they run; the whole takes ten minutes on two cores.
 BENCHES = (
@@ -39,9 +39,13 @@ def run(name: str) -> int:
     return code
 
 
-def verdicts(results: Mapping[str, Result]) -> Table:
-    rows = [(row.verdict(results), row.what, row.budget, row.figure(results)) for row in BUDGETS]
-    return Table("Budgets", ("verdict", "what", "budget", "figure"), rows)
+def verdicts(results: Mapping[str, Result]) -> list[str]:
+    """A line for each budget, and what was found under it."""
+    return [
+        line
+        for row in BUDGETS
+        for line in (f"{row.verdict(results):14}{row.what}: {row.budget}", f"{'':14}{row.figure(results)}")
+    ]
 
 
 def main(names: Sequence[str]) -> int:
@@ -52,7 +56,7 @@ def main(names: Sequence[str]) -> int:
     codes = {name: run(name) for name in names or BENCHES}
     report.main()
     results = read_all()
-    say(*verdicts(results).lines(), "", f"results: {FOLDER.relative_to(ROOT)}")
+    say(*verdicts(results), "", f"results: {FOLDER.relative_to(ROOT)}")
     failed = [name for name, code in codes.items() if code not in (0, SKIPPED)]
     short = [row.what for row in BUDGETS if row.verdict(results) == "short"]
     if failed:
