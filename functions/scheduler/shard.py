@@ -319,9 +319,10 @@ class Shard:
         """Just before the oldest unsettled fire_at, as far as the wheel was drained and the table was read.
 
         None when nothing settled since the last checkpoint, or the table was not read since the shard was taken: an
-        entry that only the last owner had met may lose its `fresh` by a late call of his, and W would speak for it.
+        entry that only the last owner had met may lose its `fresh` by a late call of his, and W would speak for it. Nor
+        while a job whose last slot no worker had is to be ended: who dies before that leaves it to the next owner.
         """
-        if self.coverage.loaded_at is None or not self._is_caught_up or not self._has_settled:
+        if self.coverage.loaded_at is None or not self._is_caught_up or not self._has_settled or self.exhausted:
             return None
         oldest = min(self._unsettled.values(), default=None)
         reached = min(self._position, self.coverage.until)

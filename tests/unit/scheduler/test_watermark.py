@@ -12,7 +12,7 @@ from shared.domain.fleet import Lease
 from shared.domain.instants import MINUTE, SECOND, Instant
 from shared.domain.keys import EntryKey, RunKey, run_id_of
 from shared.domain.run import Run, RunKind, RunStatus
-from shared.domain.schedules import Every
+from shared.domain.schedules import At, Every
 from tests.unit.scheduler.world import TIMING, World
 
 NOW = Instant(1_000 * MINUTE)
@@ -175,3 +175,17 @@ def test_a_fresh_entry_is_marked_once_however_often_it_fires() -> None:
     world.run(30 * SECOND)
     assert len(world.sent) > 20
     assert [key.entry_id for key in marked] == [entry_id_of(job)]
+
+
+def test_a_job_whose_last_slot_no_worker_had_is_ended_before_the_watermark_passes() -> None:
+    until = Instant(NOW + 10 * SECOND)
+    shard = Shard(Lease(0, "a", 1), TIMING, NOW)
+    shard.end_load(shard.begin_read(), started_at=NOW, until=Instant(NOW + TIMING.horizon_ms))
+    once = replace(fresh_entry("once", NOW, SECOND), schedule=At(instant=NOW))
+    shard.absorb(once, NOW)
+    [last] = shard.expire(until, limit=1_000)
+    shard.settle(last, by_row=True)
+    assert shard.exhausted == [once]
+    assert shard.safe_watermark() is None
+    shard.tidied([], {}, [once])
+    assert shard.safe_watermark() is not None
