@@ -62,10 +62,10 @@ class Level:
         for key, due_ms in timers:
             number = due_ms // width_ms
             bucket = buckets.get(number)
-            if bucket is None and number > self._first:
-                buckets[number] = {key: due_ms}
-            elif bucket is not None and len(bucket) < FULL:
+            if bucket is not None and len(bucket) < FULL:
                 bucket[key] = due_ms
+            elif bucket is None and number > self._first:
+                buckets[number] = {key: due_ms}
             else:
                 self.add(key, due_ms)
 
@@ -119,7 +119,9 @@ class Level:
             elif len(bucket) <= count:
                 count -= len(bucket)
                 taken += bucket.items()
-                self._drop(number)
+                del buckets[number]
+                if number in self._filled:
+                    self._refill(number)
             else:
                 return taken + [bucket.popitem() for _ in range(count)]
         if number == partly and count and number * width_ms <= now_ms:
@@ -138,6 +140,8 @@ class Level:
         return [bucket.popitem() for _ in range(count)]
 
     def _take_some(self, bucket: dict[str, int], now_ms: int, count: int, taken: list[tuple[str, int]]) -> None:
+        if min(bucket.values()) > now_ms:
+            return
         due = [timer for timer in bucket.items() if timer[1] <= now_ms][:count]
         for key, _ in due:
             del bucket[key]
@@ -155,9 +159,12 @@ class Level:
         """Remove the bucket's dict; the latest filled one, if any, takes its place."""
         del self.buckets[number]
         if number in self._filled:
-            self.buckets[number] = self._filled[number].pop()
-            if not self._filled[number]:
-                del self._filled[number]
+            self._refill(number)
+
+    def _refill(self, number: int) -> None:
+        self.buckets[number] = self._filled[number].pop()
+        if not self._filled[number]:
+            del self._filled[number]
 
     def _discard_filled(self, key: str, number: int) -> bool:
         filled = self._filled[number]

@@ -149,8 +149,7 @@ class TimingWheel:
         while len(expired) < limit:
             # Nothing passes an unopened coarse bucket: it may hold the earliest timer.
             until_ms = now_ms if now_ms < self._coarse_ms else self._coarse_ms - 1
-            instant_ms = instants.first_ms()
-            if instant_ms <= until_ms:
+            if instants.buckets and (instant_ms := instants.first_ms()) <= until_ms:
                 tick_ms = instant_ms - instant_ms % self._tick_ms
                 expired += ticks.take_due(tick_ms - 1, limit - len(expired))
                 expired += instants.take_due(min(until_ms, tick_ms + self._tick_ms - 1), limit - len(expired))
