@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FAST = ("tests/unit", "tests/architecture")
 SIMULATION = "tests/simulation"
 #: The others mostly wait. Groups that share a server stay together: see tests/conftest.py.
-TWO_AT_ONCE = ("-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder")
+TWO_AT_ONCE = ("-n", "2", "--dist", "loadscope", "--no-loadscope-reorder", "--durations", "25")
 ON_ALL_CORES = ("-n", "auto", "--dist", "worksteal")
 NO_TESTS_COLLECTED = 5
 

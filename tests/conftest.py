@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from shared.adapters.aws.client import dynamodb_client, sqs_client
 from shared.config import TableNames
@@ -14,29 +17,36 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_sqs import SQSClient
 
+ROOT = Path(__file__).parents[1]
+
 _numbers = count(1)
 #: Minutes of waiting each.
 LONGEST = frozenset(("test_execution.py", "test_fleet_faults.py"))
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """For `-n 2 --dist loadgroup`: what shares a server runs in one process, and the longest begin first.
+    """The longest begin first, and after them the others with a stack of their own."""
+    items.sort(key=lambda item: (item.path.name not in LONGEST, not _has_own_stack(item.path)))
 
-    A module with a stack of its own is a group; the other tests of a folder are one, with the folder's stack or
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScopeScheduling | None:
+    """For `-n 2 --dist loadscope`: what shares a server runs in one process."""
+    return ByServer(config, log) if config.getoption("dist") == "loadscope" else None
+
+
+class ByServer(LoadScopeScheduling):  # type: ignore[misc]
+    """A module with a stack of its own is a group; the other tests of a folder are one, with the folder's stack or
     emulator.
     """
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(_group_of(item)))
-    items.sort(key=lambda item: (not _has_own_stack(item), item.path.name not in LONGEST))
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = ROOT / nodeid.partition("::")[0]
+        return str(path if _has_own_stack(path) else path.parent)
 
 
-def _group_of(item: pytest.Item) -> str:
-    return item.path.stem if _has_own_stack(item) else item.path.parent.name
-
-
-def _has_own_stack(item: pytest.Item) -> bool:
-    return isinstance(item, pytest.Function) and hasattr(item.module, "stack")
+@cache
+def _has_own_stack(path: Path) -> bool:
+    return "\ndef stack(" in path.read_text()
 
 
 @pytest.fixture(scope="session")
