@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 USUAL_PORT = 4566
+#: One that the system gives.
+ANY_PORT = 0
 HEALTH_PATHS = ("/_ministack/health", "/_localstack/health")
 READY_SECONDS = 30.0
 # Longer is of no use: it may hang for as long as a custom resource waits, and it keeps nothing anyway.
@@ -74,7 +76,7 @@ def is_healthy(endpoint: str) -> bool:
 
 def free_port(usual: int = USUAL_PORT) -> int:
     """The usual port, or one that the system gives when somebody has it."""
-    for candidate in (usual, 0):
+    for candidate in (usual, ANY_PORT):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:

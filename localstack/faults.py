@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from localstack import processes
-from localstack.emulator import HOST, endpoint_of, free_port
+from localstack.emulator import ANY_PORT, HOST, endpoint_of, free_port
 from localstack.environment import require_loopback, scrubbed
 from localstack.toolchain.microburst import ensure_microburst
 from localstack.toolchain.uv import ensure_uv
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 NAME = "faults"
 READY_SECONDS = 20.0
 GRACE_SECONDS = 5.0
-ANY_PORT = 0
 
 Rule = dict[str, Any]
 

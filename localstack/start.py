@@ -15,7 +15,7 @@ from localstack.environment import scrubbed
 from localstack.keys import issue_demo_key
 from localstack.readiness import NotReady, wait_for_api, wait_for_fleet
 from localstack.running import Stack, StackFailed, services_of
-from localstack.toolchain.paths import ROOT
+from localstack.toolchain.paths import LOCAL, ROOT
 from localstack.verify import complete
 from localstack.workspace import Workspace, write_json
 
@@ -71,8 +71,10 @@ def _start_emulator(workspace: Workspace, say: Callable[[str], None], *, enforce
             raise emulator.EmulatorFailed(f"CARILLON_ADOPT is set, and nothing answers at {adopted}")
         say(f"using the server at {adopted}, as asked")
         return {"endpoint": adopted}
-    port = emulator.free_port()
-    if port != emulator.USUAL_PORT:
+    # Two that start at once would both find the usual port free: it is for the one that people use.
+    is_usual = workspace.folder == LOCAL
+    port = emulator.free_port(emulator.USUAL_PORT if is_usual else emulator.ANY_PORT)
+    if is_usual and port != emulator.USUAL_PORT:
         say(f"port {emulator.USUAL_PORT} is in use, so another is taken")
     own = certificate_in(workspace.folder) if enforces_roles else None
     process = emulator.launch(workspace, port, certificate=own)
