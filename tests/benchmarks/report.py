@@ -29,13 +29,13 @@ def section(results: Mapping[str, Result]) -> str:
 def _where(results: Sequence[Result]) -> list[str]:
     intro = (
         "`make bench` measures this and says where a budget of the design is not met; no test asserts a time. "
-        "Medians of at least three runs; in brackets the load average before and after."
+        "Medians; in brackets of how many runs, and the load average before and after."
     )
     together: dict[str, list[str]] = {}
     for result in results:
         text = f"{result.measured_at[:10]}, commit {result.commit}, {result.machine}"
         load = " to ".join(map(shown, result.load_average))
-        together.setdefault(text, []).append(f"{result.bench.replace('_', ' ')} ({load})")
+        together.setdefault(text, []).append(f"{result.bench.replace('_', ' ')} ({result.runs}; {load})")
     lines = [f"* {text}: {', '.join(names)}" for text, names in together.items()]
     return [intro, "\n".join(lines)] if lines else [intro]
 
