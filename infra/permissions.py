@@ -34,7 +34,8 @@ BRAKE: Actions = ("dynamodb:UpdateItem",)
 SCHEDULER_TABLES = _dynamodb(
     # A job ends here when its last slot was skipped or refused.
     jobs="BatchGetItem GetItem PartiQLUpdate",
-    job_schedules="BatchWriteItem PartiQLUpdate Query UpdateItem",
+    # Parking an entry reads it, and puts it elsewhere in one transaction.
+    job_schedules="BatchWriteItem DeleteItem GetItem PartiQLUpdate PutItem Query UpdateItem",
     # Slots that never start: skipped, or refused by the queue for the sender's fault, those of waiting runs by a put.
     # The audit reads.
     job_runs="BatchGetItem PartiQLInsert PutItem",

@@ -62,6 +62,7 @@ JOB_SCHEDULES = Table(
     name="job_schedules",
     partition=Attribute("shard", "N"),
     sort=Attribute("entry_id", "S"),
+    # Sparse: only entries that a scheduler has parked; the others lie under their instant themselves.
     indexes=(Index("by_next", Attribute("shard", "N"), Attribute("next_at", "N"), is_local=True),),
 )
 

@@ -18,14 +18,13 @@ from functions.api.room import Room
 from functions.api.tracing import current_trace
 from functions.api.ulid import RANDOM_BYTES, ulid
 from shared.domain.access import Receipt
-from shared.domain.entry import entry_id_of, entry_of
+from shared.domain.entry import announce, entry_keys
 from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.events import job_changed
 from shared.domain.instants import MINUTE, Instant
 from shared.domain.job import Cancellation, CancelOutcome, Job, JobState, cancelled, erased, is_last_slot, recreated
-from shared.domain.keys import EntryKey, job_key
+from shared.domain.keys import job_key
 from shared.domain.limits import JOB_ID
-from shared.domain.sharding import shard_of
 from shared.ports import JobFilter, JobWrite, ReceiptUsed, RevisionConflict
 
 #: How often a change is decided anew because another was faster, before the caller is asked to.
@@ -205,20 +204,13 @@ class JobEditor:
             # One that was taken from the deployment since keeps its jobs from nothing but firing.
             check_lane(job.lane, self.backend.settings.lanes)
         shard_count = self.backend.shard_count
-        is_new_generation = previous is None or job.generation != previous.generation
-        if is_new_generation:
-            job = replace(job, trace=current_trace())
-        announce_at = None if previous is None else now
-        old_entry = None
-        if previous is not None and is_new_generation:
-            old_entry = EntryKey(shard_of(previous.job_key, shard_count), entry_id_of(previous))
-        return JobWrite(
-            job=job,
-            previous=previous,
-            put_entry=entry_of(job, shard_count=shard_count, announce_at=announce_at) if is_new_generation else None,
-            remove_entry=old_entry,
-            receipt=None if call.keyed is None else call.keyed.receipt_for(job, now),
-        )
+        receipt = None if call.keyed is None else call.keyed.receipt_for(job, now)
+        if previous is not None and job.generation == previous.generation:
+            return JobWrite(job, previous, put_entry=None, receipt=receipt)
+        job = replace(job, trace=current_trace())
+        job, entry = announce(job, shard_count=shard_count, at=None if previous is None else now)
+        old_entries = () if previous is None else entry_keys(previous, shard_count=shard_count)
+        return JobWrite(job, previous, entry, old_entries, receipt)
 
 
 def _creation_again(call: Call, request: CreateJob, receipt: Receipt) -> Creation:

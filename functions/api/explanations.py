@@ -17,11 +17,11 @@ from functions.api.refusals import RunNotFound
 from functions.api.responses import Answer, answer
 from functions.api.routing import Route
 from shared.domain.access import Scope
-from shared.domain.entry import entry_id_of, single_entry
+from shared.domain.entry import entry_keys, single_entry
 from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.instants import Instant
 from shared.domain.job import Job
-from shared.domain.keys import EntryKey, RunKey, run_id_of
+from shared.domain.keys import RunKey, run_id_of
 from shared.domain.limits import RUN_ID
 from shared.domain.run import Run, RunStatus
 from shared.domain.schedules.fields import read_instant
@@ -63,10 +63,11 @@ class ExplainRoutes:
 
     def _evidence(self, job: Job, slot: Instant, run: Run | None, now: Instant) -> Evidence:
         shard = shard_of(job.job_key, self.backend.shard_count)
-        entry_id = entry_id_of(job)
+        keys = entry_keys(job, shard_count=self.backend.shard_count)
         if run is not None and run.status is RunStatus.WAITING:
-            entry_id = single_entry(run, shard=shard, lane=job.lane).entry_id
-        entry = self.backend.entries.get(EntryKey(shard, entry_id))
+            keys = (single_entry(run, shard=shard, lane=job.lane).key,)
+        # Where it was announced first: it may be parked meanwhile.
+        entry = next((found for key in keys if (found := self.backend.entries.get(key)) is not None), None)
         return Evidence(job, slot, run, entry, shard, self.backend.fleet.snapshot(), now)
 
     def _run(self, job: Job, run_id: str) -> Run:

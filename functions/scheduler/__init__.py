@@ -37,8 +37,11 @@ Learning of changes. The API never speaks to a node. It writes an entry (for eve
 the start of the last complete one, which is more than the slowest write with the worst clock can lag.
 
 No write per fire. A recurring entry stays in memory and its row untouched while its next slot is within 6 h; W alone
-remembers. Further away, `next_at` is moved, only when no earlier slot of the entry is unsettled, and only if the entry
-still exists. Neither a move nor a delete needs the epoch: an accepted slot is a fact, whoever reports it.
+remembers. Further away, the entry is parked under that slot, only when no earlier slot of the entry is unsettled, and
+only if the entry still exists. Neither a move nor a delete needs the epoch: an accepted slot is a fact, whoever reports
+it. Where it lies then has an index, which what was announced only (`shared.domain.entry`) does not pay for. So a load
+reads two places, what was announced first: an entry that somebody parks meanwhile is met in the second. A sweep reads
+what is parked only where the last load does not reach, for nobody parks an entry that fires soon.
 
 Bounded memory. A node holds so many entries at most (`capacity.py`). Near the cap, the residency shrinks and what fires
 later goes back to the table; at the cap, loads stop. W may pass only what was read: it ends where a load was cut, and
@@ -84,6 +87,8 @@ a node starts while the table is out           it waits; its first beat and plan
 SIGTERM comes while SQS or the table is out    what can be given up is; the rest is taken once the beat is silent
 more entries than fit                          the far ones wait in the table, and are read two seconds ahead at the
                                                latest
+an entry is parked, and the job changes        one of the two transactions is first: the change deletes both places, and
+                                               who parks finds nothing to park
 the next owner sends what was sent before      the same run_id: dropped at the claim
 =============================================  ========================================================================
 """

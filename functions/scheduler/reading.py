@@ -34,13 +34,15 @@ class Reader:
             self._adapt(shard)
             gone = shard.begin_read()
         until = Instant(started_at + min(self.owned.settings.timing.horizon_ms, shard.residency_ms))
-        for page in self.owned.ports.entries.due(shard.number, since=Instant(0), until=until):
-            self._absorb(shard, page)
-            if self.owned.held_count >= self.owned.settings.most_residents:
-                # The rest stays in the table. Of the last instant there may be more on the next page.
-                until = Instant(page[-1].next_at - 1)
-                _log.warning("full", extra={"action": "shard.load", "shard": shard.number, "until": until})
-                break
+        # In this order, or one that is parked meanwhile would be met in neither place.
+        for read in (self.owned.ports.entries.announced, self.owned.ports.entries.parked):
+            for page in read(shard.number, since=Instant(0), until=until):
+                self._absorb(shard, page)
+                if self.owned.held_count >= self.owned.settings.most_residents:
+                    # The rest stays in the table. Of the last instant there may be more on the next page.
+                    until = Instant(page[-1].next_at - 1)
+                    _log.warning("full", extra={"action": "shard.load", "shard": shard.number, "until": until})
+                    break
         with self.owned.lock:
             shard.end_load(gone, started_at=started_at, until=until)
         if shard.resident_count - before >= MANY:
@@ -50,7 +52,9 @@ class Reader:
         _log.debug("loaded", extra={"action": "shard.load", "shard": shard.number, "entries": shard.resident_count})
 
     def sweep_once(self) -> None:
-        """Read what the API wrote since the last sweep. Raises StoreError: a shard's next sweep looks back further."""
+        """Read what the API wrote since the last sweep, which never parks anything; and what is parked too, where the
+        last load does not reach. Raises StoreError: a shard's next sweep looks back further.
+        """
         timing = self.owned.settings.timing
         for shard in list(self.owned.shards.values()):
             if shard.coverage.swept_at is None:
@@ -60,8 +64,10 @@ class Reader:
                 gone = shard.begin_read()
             since = Instant(min(shard.coverage.swept_at, started_at) - timing.margin_ms)
             until = Instant(started_at + timing.sweep_ahead_ms)
-            for page in self.owned.ports.entries.due(shard.number, since=since, until=until):
-                self._absorb(shard, page)
+            entries = self.owned.ports.entries
+            for read in (entries.announced, entries.parked) if shard.coverage.until < until else (entries.announced,):
+                for page in read(shard.number, since=since, until=until):
+                    self._absorb(shard, page)
             with self.owned.lock:
                 shard.end_sweep(gone, started_at=started_at, since=since, until=until)
 
@@ -80,7 +86,7 @@ class Reader:
             since = Instant(max(shard.looked_until + 1, now))
             if shard.coverage.swept_at is None or until <= since:
                 continue
-            for page in self.owned.ports.entries.due(shard.number, since=since, until=until):
+            for page in self.owned.ports.entries.announced(shard.number, since=since, until=until):
                 self._absorb(shard, page)
                 if self.owned.held_count >= self.owned.settings.most_residents:
                     break

@@ -7,8 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from shared.domain.entry import Entry, entry_id_at
+from shared.domain.entry import Entry
 from shared.domain.instants import Instant
+from shared.domain.keys import EntryKey, announced_id, schedule_name
 from shared.domain.run import RunKind
 from shared.domain.schedules import Misfire, Schedule
 
@@ -36,8 +37,10 @@ class Resident:
     key: str
     generation: int
     from_at: Instant
-    #: Of a fresh entry; None once the watermark speaks for it, which then is all that matters.
-    fresh_at: Instant | None
+    next_at: Instant
+    is_parked: bool
+    #: Until the watermark speaks for it.
+    is_fresh: bool
     slot: Instant | None
     schedule: Schedule | None
     #: The entry itself, where it fires only once.
@@ -46,7 +49,10 @@ class Resident:
 
     @property
     def entry_id(self) -> str:
-        return self.rest.entry_id if isinstance(self.rest, Entry) else entry_id_at(self.key, self.generation)
+        if isinstance(self.rest, Entry):
+            return self.rest.entry_id
+        announced = EntryKey(self.rest.shard, announced_id(self.next_at, schedule_name(self.key, self.generation)))
+        return (announced.parked if self.is_parked else announced).entry_id
 
     @property
     def is_single(self) -> bool:
@@ -58,7 +64,7 @@ class Resident:
 
     @property
     def entry(self) -> Entry:
-        """As it would be read now, but that `next_at` may be too early."""
+        """As it would be read now."""
         rest = self.rest
         if isinstance(rest, Entry):
             return rest
@@ -67,12 +73,12 @@ class Resident:
             entry_id=self.entry_id,
             job_key=self.key,
             generation=self.generation,
-            next_at=self.from_at if self.fresh_at is None else self.fresh_at,
+            next_at=self.next_at,
             from_at=self.from_at,
             lane=rest.lane,
             schedule=self.schedule,
             misfire=rest.misfire,
-            fresh=self.fresh_at is not None,
+            fresh=self.is_fresh,
             kind=rest.kind,
         )
 
@@ -86,11 +92,14 @@ def resident_of(entry: Entry, slot: Instant | None) -> Resident:
     """`slot` is the next that is to be fired."""
     # Equal instants become one object: half a million times 32 bytes.
     from_at = Instant(entry.generation) if entry.from_at == entry.generation else entry.from_at
+    next_at = from_at if entry.next_at == from_at else entry.next_at
     return Resident(
         key=key_of(entry),
         generation=entry.generation,
         from_at=from_at,
-        fresh_at=entry.next_at if entry.fresh else None,
+        next_at=next_at,
+        is_parked=entry.key.is_parked,
+        is_fresh=entry.fresh,
         slot=slot,
         schedule=entry.schedule,
         rest=entry if entry.is_single else shared_terms(entry.shard, entry.lane, entry.misfire, entry.kind),

@@ -24,6 +24,7 @@ def dispatch_of(due: Due, epoch: int, now: Instant) -> Dispatch:
         attempt=entry.attempt,
         kind=due.kind,
         is_single=entry.schedule is None,
+        entry_id=None if entry.schedule is None else entry.entry_id,
         trace=entry.trace,
     )
 

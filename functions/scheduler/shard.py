@@ -348,7 +348,7 @@ class Shard:
 
     def _is_behind(self, resident: Resident, watermark: Instant) -> bool:
         """The entry fired, and its next slot in the wheel lies behind the watermark."""
-        if resident.fresh_at is None or resident.fresh_at > watermark:
+        if not resident.is_fresh or resident.next_at > watermark:
             return False
         return resident.slot is None or _fire_at(resident, resident.slot) > watermark
 
@@ -356,7 +356,7 @@ class Shard:
         """The table says so of these entries, so the watermark is all that matters of them from now on."""
         cleared = {key.entry_id for key in keys}
         for key in [key for key in self._fresh if self._residents[key].entry_id in cleared]:
-            self._residents[key].fresh_at = None
+            self._residents[key].is_fresh = False
             del self._fresh[key]
 
 

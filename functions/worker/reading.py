@@ -11,7 +11,6 @@ from functions.worker.live_run import LiveRun
 from functions.worker.live_runs import LiveRuns
 from functions.worker.tally import Tally
 from functions.worker.targets import failed
-from shared.domain.entry import entry_id_at
 from shared.domain.errors import StoreError
 from shared.domain.job import Job, may_run
 from shared.domain.keys import EntryKey
@@ -74,10 +73,10 @@ class Reading:
     def _delete_orphan(self, live: LiveRun) -> None:
         """An entry never outlives its job unnoticed: this one would fire for ever."""
         dispatch = live.dispatch
-        if self.entry_store is None or dispatch.is_single:
+        if self.entry_store is None or dispatch.entry_id is None:
             return
         self.tally.count("orphan")
-        key = EntryKey(dispatch.shard, entry_id_at(dispatch.job_key, dispatch.generation))
+        key = EntryKey(dispatch.shard, dispatch.entry_id)
         _logger.warning("an entry without a job", extra={"action": "entry.orphan", "entry": key})
         try:
             self.entry_store.delete([key])

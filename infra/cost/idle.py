@@ -15,6 +15,7 @@ from infra.cost.usage import (
     POLLS_OF_A_POLLER,
     POLLS_OF_A_WORKER,
     READS_OF_A_BEAT,
+    READS_OF_A_LOAD,
     READS_OF_A_PLAN,
     REPORT_KB,
     SECONDS,
@@ -83,7 +84,7 @@ def _least_tasks(resources: Sequence[Template]) -> dict[str, int]:
 def _of_nodes(nodes: int, shards: int, variables: Mapping[str, Any]) -> Iterator[Item]:
     sweep_seconds = int(variables["CARILLON_SWEEP_MS"]) / 1000
     yield Item("sweeps", shards * SECONDS / sweep_seconds, "dynamodb_read")
-    yield Item("loads", shards * SECONDS / LOADS_EVERY_SECONDS, "dynamodb_read")
+    yield Item("loads", READS_OF_A_LOAD * shards * SECONDS / LOADS_EVERY_SECONDS, "dynamodb_read")
     yield Item("beats", nodes * SECONDS * WRITES_OF_A_BEAT, "dynamodb_write")
     yield Item("beats", nodes * SECONDS * READS_OF_A_BEAT, "dynamodb_read")
     yield Item("plans", nodes * SECONDS * READS_OF_A_PLAN, "dynamodb_read")

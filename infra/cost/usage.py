@@ -12,6 +12,8 @@ SECONDS = MINUTES * 60
 WRITES_OF_A_BEAT = 1
 READS_OF_A_BEAT = 1
 READS_OF_A_PLAN = 3
+#: What was announced, and what is parked.
+READS_OF_A_LOAD = 2
 LOADS_EVERY_SECONDS = 300
 #: Lambda keeps five pollers for a mapping, each waiting 20 s for a message.
 POLLS_OF_A_MAPPING = 5 * 3 * MINUTES

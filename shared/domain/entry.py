@@ -2,15 +2,20 @@
 
 There are three kinds. A *recurring* entry has a schedule and no run_id; it is enumerated. A *single fire* has a run_id:
 it exists, so it is unsettled. A *tombstone* has neither: it tells the owner that nothing is left to fire.
+
+An entry is *announced*: put under the instant at which a scheduler is to meet it, which its id begins with. Most stay
+there until they are deleted. One that fires far ahead is *parked* by the scheduler: it then lies by itself, under an id
+without an instant, and moves on as often as it fires. So only parked entries need an index by instant, and the others,
+each one-time job and each retry among them, cost no index write.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shared.domain.instants import Instant
 from shared.domain.job import Job, JobState
-from shared.domain.keys import EntryKey, run_id_of
+from shared.domain.keys import EntryKey, announced_id, run_id_of, schedule_name
 from shared.domain.run import Run, RunKind
 from shared.domain.schedules import At, Misfire, Schedule, fire_at, next_slot, slots
 from shared.domain.sharding import shard_of
@@ -53,15 +58,6 @@ class Entry:
         return self.schedule is None and self.run_id is None
 
 
-def entry_id_of(job: Job) -> str:
-    """The id of the one entry of this generation of a job."""
-    return entry_id_at(job.job_key, job.generation)
-
-
-def entry_id_at(job_key: str, generation: int) -> str:
-    return f"{job_key}#{generation}"
-
-
 def single_entry(run: Run, *, shard: int, lane: str) -> Entry:
     """The single-fire entry that brings the WAITING run to a worker at its `lease_until`; `shard` is that of its job.
 
@@ -70,7 +66,7 @@ def single_entry(run: Run, *, shard: int, lane: str) -> Entry:
     """
     return Entry(
         shard=shard,
-        entry_id=f"{run.job_key}#{run.run_id}#{run.token}",
+        entry_id=announced_id(run.lease_until, f"{run.job_key}#{run.run_id}#{run.token}"),
         job_key=run.job_key,
         generation=run.generation,
         next_at=run.lease_until,
@@ -93,6 +89,12 @@ def first_slot(job: Job) -> Instant | None:
     return next_slot(job.schedule, Instant(job.from_at - 1))
 
 
+def announce(job: Job, *, shard_count: int, at: Instant | None = None) -> tuple[Job, Entry]:
+    """The job, which has a new generation, and its entry: both are to be written as they are answered."""
+    entry = entry_of(job, shard_count=shard_count, announce_at=at)
+    return replace(job, entry_at=entry.next_at), entry
+
+
 def entry_of(job: Job, *, shard_count: int, announce_at: Instant | None = None) -> Entry:
     """The entry that announces this generation of `job`: its slots, or a tombstone when nothing is left to fire.
 
@@ -101,24 +103,27 @@ def entry_of(job: Job, *, shard_count: int, announce_at: Instant | None = None) 
     """
     slot = first_slot(job) if job.state is JobState.ACTIVE else None
     shard = shard_of(job.job_key, shard_count)
+    name = schedule_name(job.job_key, job.generation)
     if slot is None:
+        next_at = announce_at if announce_at is not None else job.from_at
         return Entry(
             shard=shard,
-            entry_id=entry_id_of(job),
+            entry_id=announced_id(next_at, name),
             job_key=job.job_key,
             generation=job.generation,
-            next_at=announce_at if announce_at is not None else job.from_at,
+            next_at=next_at,
             from_at=job.from_at,
             lane=job.lane,
         )
     is_one_time = isinstance(job.schedule, At)
     due = fire_at(job.schedule, job.job_key, slot)
+    next_at = due if announce_at is None else min(announce_at, due)
     return Entry(
         shard=shard,
-        entry_id=entry_id_of(job),
+        entry_id=announced_id(next_at, name),
         job_key=job.job_key,
         generation=job.generation,
-        next_at=due if announce_at is None else min(announce_at, due),
+        next_at=next_at,
         from_at=job.from_at,
         lane=job.lane,
         schedule=job.schedule,
@@ -128,6 +133,23 @@ def entry_of(job: Job, *, shard_count: int, announce_at: Instant | None = None) 
         slot=slot if is_one_time else None,
         trace=job.trace if is_one_time else None,
     )
+
+
+def entry_keys(job: Job, *, shard_count: int) -> tuple[EntryKey, ...]:
+    """Where the entry of this generation of `job` can lie: where it was announced, or else where it is parked."""
+    assert job.entry_at is not None, "a stored job was announced"
+    name = schedule_name(job.job_key, job.generation)
+    announced = EntryKey(shard_of(job.job_key, shard_count), announced_id(job.entry_at, name))
+    return (announced, announced.parked) if _may_be_parked(job) else (announced,)
+
+
+def _may_be_parked(job: Job) -> bool:
+    """A tombstone is not, nor is a one-time job that was announced under its fire."""
+    if job.state in {JobState.PAUSED, JobState.CANCELLED}:
+        return False
+    if not isinstance(job.schedule, At):
+        return True
+    return job.entry_at != fire_at(job.schedule, job.job_key, job.schedule.instant)
 
 
 def first_unsettled(entry: Entry, watermark: Instant) -> Instant | None:

@@ -90,6 +90,8 @@ class Job:
     keep_after_completion_ms: int = 7 * DAY
     cancellation: Cancellation | None = None
     expires_at: Instant | None = None
+    #: The instant under which the entry of the current generation was announced; None before there is one.
+    entry_at: Instant | None = None
     #: Where the request that made the current generation is traced (`shared.domain.traces`); None when it is not.
     trace: str | None = None
 

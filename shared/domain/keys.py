@@ -10,6 +10,9 @@ from typing import NamedTuple
 
 from shared.domain.instants import Instant, to_datetime
 
+#: Behind every digit, so that no range of instants reaches what is parked.
+_PARKED = "~"
+
 
 class RunKey(NamedTuple):
     job_key: str
@@ -19,6 +22,17 @@ class RunKey(NamedTuple):
 class EntryKey(NamedTuple):
     shard: int
     entry_id: str
+
+    @property
+    def is_parked(self) -> bool:
+        return self.entry_id.startswith(_PARKED)
+
+    @property
+    def parked(self) -> EntryKey:
+        """Where a scheduler parks the entry of this schedule; of a parked one, this very key."""
+        if self.is_parked:
+            return self
+        return EntryKey(self.shard, _PARKED + self.entry_id.partition("#")[2])
 
 
 def job_key(owner_id: str, job_id: str) -> str:
@@ -31,6 +45,21 @@ def owner_of(key: str) -> str:
 
 def job_id_of(key: str) -> str:
     return key.partition("/")[2]
+
+
+def announced_id(at: int, name: str) -> str:
+    """The id of an entry that lies under the instant `at`: ids sort by it. `name` makes it unique."""
+    return f"{at:016d}#{name}"
+
+
+def announced_at(entry_id: str) -> Instant:
+    """The instant under which an entry that is not parked lies."""
+    return Instant(int(entry_id.partition("#")[0]))
+
+
+def schedule_name(key: str, generation: int) -> str:
+    """What the entry of this generation of a job is called, wherever it lies."""
+    return f"{key}#{generation}"
 
 
 def run_id_of(slot: Instant, suffix: str = "") -> str:

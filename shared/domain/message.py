@@ -38,6 +38,8 @@ class Dispatch:
     #: A fire that no schedule made (manual, backfill, redrive, retry): the worker does not ask whether the schedule
     #: knows its slot. Never set for a one-time job, which a change of its `at` must supersede.
     is_single: bool = False
+    #: The entry of the job that it comes from, None for a single fire: a worker that finds no job deletes it.
+    entry_id: str | None = None
     #: Where it is traced (`shared.domain.traces`); beside the body, where SQS has a place for it.
     trace: str | None = None
 
@@ -65,11 +67,13 @@ def encode(dispatch: Dispatch) -> str:
     """The body of the message."""
     # By hand: a third of the time, and the scheduler does little else.
     is_single = "true" if dispatch.is_single else "false"
+    entry_id = "null" if dispatch.entry_id is None else _quoted(dispatch.entry_id)
     return (
         f'{{"v":{VERSION},"job_key":{_quoted(dispatch.job_key)},"generation":{dispatch.generation},'
         f'"slot":{dispatch.slot},"fire_at":{dispatch.fire_at},"run_id":{_quoted(dispatch.run_id)},'
         f'"shard":{dispatch.shard},"epoch":{dispatch.epoch},"enqueued_at":{dispatch.enqueued_at},'
-        f'"attempt":{dispatch.attempt},"kind":"{dispatch.kind.value}","single":{is_single}}}'
+        f'"attempt":{dispatch.attempt},"kind":"{dispatch.kind.value}","single":{is_single},'
+        f'"entry_id":{entry_id}}}'
     )
 
 
@@ -97,6 +101,7 @@ def decode(body: str) -> Dispatch:
             attempt=document["attempt"],
             kind=RunKind(document["kind"]),
             is_single=document["single"],
+            entry_id=document.get("entry_id"),
         )
     except (KeyError, ValueError) as error:
         reason = f"incomplete dispatch: {error!r}"

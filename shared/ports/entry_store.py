@@ -11,11 +11,18 @@ from shared.domain.keys import EntryKey
 class EntryStore(Protocol):
     """Table `job_schedules` as the scheduler sees it. Entries are put by `JobStore.write` alone."""
 
-    def due(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
-        """Pages of the shard's entries with since <= next_at <= until, in that order, strongly consistent.
+    def announced(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
+        """Pages of the shard's entries that are not parked, with since <= next_at <= until, in that order, strongly
+        consistent.
 
-        A page is read when it is asked for: an entry that moves meanwhile may be met twice or not at all, and a fault
-        may strike between two pages.
+        A page is read when it is asked for, and a fault may strike between two pages. An entry that is parked meanwhile
+        may be missing: who reads `parked` after this meets it there.
+        """
+        ...
+
+    def parked(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
+        """The same of the entries that are parked. One that moves meanwhile may be met twice, or, when it moves behind
+        `until`, not at all.
         """
         ...
 
@@ -28,9 +35,11 @@ class EntryStore(Protocol):
         ...
 
     def move(self, key: EntryKey, next_at: Instant) -> bool:
-        """Raise `next_at` and clear `fresh`; False, and nothing written, when the entry is gone or not earlier.
+        """Park the entry under `next_at`, not fresh, whether it was announced or parked until now; False, and nothing
+        written, when it is gone or not earlier.
 
-        True again when it stands there already and is not fresh, so a lost answer is no loss.
+        True again when it is parked there already, so a lost answer is no loss. Of an entry that somebody else has
+        parked since, that one is meant.
 
         Never creates an entry: a delete that races with a move must win.
         """

@@ -22,8 +22,8 @@ class JobWrite:
     previous: Job | None
     #: None when neither schedule nor state changes: the entry that is there must stay as the scheduler left it.
     put_entry: Entry | None
-    #: The entry of the previous generation; deleting one that is gone already is no failure.
-    remove_entry: EntryKey | None = None
+    #: Where the entry of the previous generation can lie; deleting one that is gone already is no failure.
+    remove_entries: tuple[EntryKey, ...] = ()
     receipt: Receipt | None = None
 
 

@@ -70,7 +70,7 @@ def stored_in_emulator(entries: int) -> Iterator[DynamoEntryStore]:
         client, clock = dynamodb_client(), SystemClock()
         tables = create_tables(client, "load")
         jobs = StoredJobs(entries, 1, clock.now(), PERIOD_MS)
-        rows = [write_entry(entry) for page in jobs.due(0, since=Instant(0), until=clock.now()) for entry in page]
+        rows = [write_entry(entry) for page in jobs.announced(0, since=Instant(0), until=clock.now()) for entry in page]
         for first in range(0, entries, PUTS):
             puts: list[Any] = [{"PutRequest": {"Item": row}} for row in rows[first : first + PUTS]]
             client.batch_write_item(RequestItems={tables.job_schedules: puts})

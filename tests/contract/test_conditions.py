@@ -11,6 +11,7 @@ def test_every_expression_names_attributes_of_the_codecs() -> None:
         *(column.name for column in (*entry_rows.COLUMNS, *run_rows.COLUMNS)),
         entry_rows.PARTITION,
         entry_rows.SORT,
+        entry_rows.NEXT_AT,
         run_rows.SORT,
         *(column.name for column in (*fleet_rows.LEASE_COLUMNS, *fleet_rows.CONTROL_COLUMNS)),
         fleet_rows.PARTITION,

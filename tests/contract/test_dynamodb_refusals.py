@@ -84,7 +84,7 @@ def put_entries(stores: Stores, count: int) -> list[EntryKey]:
 
 
 def entries_left(stores: Stores) -> int:
-    return sum(len(page) for page in stores.entries.due(1, since=Instant(0), until=Instant(NOW * 2)))
+    return sum(len(page) for page in stores.entries.announced(1, since=Instant(0), until=Instant(NOW * 2)))
 
 
 def test_unprocessed_deletes_are_sent_again_through_throttles(faulty: Faulty) -> None:

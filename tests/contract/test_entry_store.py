@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from shared.domain.entry import Entry
-from shared.domain.instants import Instant
+from shared.domain.instants import DAY, Instant
 from shared.domain.keys import EntryKey
-from shared.ports import JobWrite
+from shared.ports import JobWrite, Written
+from tests.contract.races import RACERS, race
 from tests.contract.stores import PAGE_SIZE, Stores
-from tests.contract.values import NOW, make_entry, make_job
+from tests.contract.values import NOW, change_of, make_entry, make_job
 
 FOREVER = Instant(NOW * 2)
 
@@ -18,7 +23,9 @@ def stored(stores: Stores, name: str, next_at: int, *, shard: int = 1, fresh: bo
 
 
 def due(stores: Stores, since: int = 0, until: int = FOREVER, shard: int = 1) -> list[Entry]:
-    pages = stores.entries.due(shard, since=Instant(since), until=Instant(until))
+    """Announced or parked."""
+    reads = (stores.entries.announced, stores.entries.parked)
+    pages = [page for read in reads for page in read(shard, since=Instant(since), until=Instant(until))]
     return [entry for page in pages for entry in page]
 
 
@@ -56,7 +63,7 @@ def test_another_shard_is_not_answered(stores: Stores) -> None:
 
 def test_a_page_is_read_when_it_is_asked_for(stores: Stores) -> None:
     entries = [stored(stores, f"job-{number}", NOW + number) for number in range(2 * PAGE_SIZE)]
-    pages = stores.entries.due(1, since=NOW, until=FOREVER)
+    pages = stores.entries.announced(1, since=NOW, until=FOREVER)
     first = next(pages)
     stores.entries.delete([entries[-1].key])
 
@@ -75,18 +82,41 @@ def test_deleted_entries_are_gone_and_repeated_or_missing_keys_are_no_failure(st
     assert due(stores) == entries[:1]
 
 
-def test_a_move_raises_the_next_fire_and_ends_freshness(stores: Stores) -> None:
-    entry = stored(stores, "job", NOW)
+def parked(stores: Stores, name: str, *moments: int) -> Entry:
+    """As it is parked after one move or more, which began where it was announced."""
+    entry = stored(stores, name, NOW)
+    for moment in moments:
+        assert stores.entries.move(entry.key, Instant(NOW + moment))
+        entry = replace(entry, entry_id=entry.key.parked.entry_id, next_at=Instant(NOW + moment), fresh=False)
+    return entry
 
-    assert stores.entries.move(entry.key, Instant(NOW + 1))
-    assert [(found.next_at, found.fresh) for found in due(stores)] == [(NOW + 1, False)]
+
+@pytest.mark.parametrize("moments", [(1,), (1, 2), (1, 7, 3 * DAY)])
+def test_a_move_parks_an_entry_which_is_then_not_fresh(stores: Stores, moments: tuple[int, ...]) -> None:
+    entry = parked(stores, "job", *moments)
+
+    assert [found for page in stores.entries.parked(1, since=Instant(0), until=FOREVER) for found in page] == [entry]
+    assert list(stores.entries.announced(1, since=Instant(0), until=FOREVER)) == []
+    assert stores.entries.get(entry.key) == entry
 
 
-def test_a_move_never_goes_back(stores: Stores) -> None:
-    entry = stored(stores, "job", NOW)
+def test_parked_entries_come_in_the_order_of_their_next_fire(stores: Stores) -> None:
+    moments = [5, 3, 9, 3, 1, 7, 3, 3, 3]
+    for number, moment in enumerate(moments):
+        parked(stores, f"job-{number}", moment)
 
-    assert not stores.entries.move(entry.key, Instant(NOW - 1))
-    assert not stores.entries.move(entry.key, NOW)
+    pages = list(stores.entries.parked(1, since=Instant(NOW + 3), until=Instant(NOW + 7)))
+
+    assert [entry.next_at - NOW for page in pages for entry in page] == [3, 3, 3, 3, 3, 5, 7]
+    assert all(len(page) <= PAGE_SIZE for page in pages)
+
+
+@pytest.mark.parametrize("moments", [(), (1,)], ids=["announced", "parked"])
+def test_a_move_never_goes_back(stores: Stores, moments: tuple[int, ...]) -> None:
+    entry = parked(stores, "job", *moments)
+
+    assert not stores.entries.move(entry.key, Instant(entry.next_at - 1))
+    assert stores.entries.move(entry.key, entry.next_at) is bool(moments)
     assert due(stores) == [entry]
 
 
@@ -97,11 +127,40 @@ def test_the_same_move_again_is_done(stores: Stores) -> None:
     assert stores.entries.move(entry.key, Instant(NOW + 1))
 
 
-def test_a_move_never_brings_a_deleted_entry_back(stores: Stores) -> None:
+def test_who_does_not_know_that_it_is_parked_moves_it_all_the_same(stores: Stores) -> None:
     entry = stored(stores, "job", NOW)
+    stores.entries.move(entry.key, Instant(NOW + 5))
+
+    assert stores.entries.move(entry.key, Instant(NOW + 9))
+    assert not stores.entries.move(entry.key, Instant(NOW + 7))
+    assert [(found.key, found.next_at) for found in due(stores)] == [(entry.key.parked, NOW + 9)]
+
+
+def test_a_change_of_the_job_removes_its_entry_wherever_it_lies(stores: Stores) -> None:
+    for name, moments in {"announced": (), "parked": (1,)}.items():
+        parked(stores, name, *moments)
+        change = change_of(make_job(name))
+        assert stores.jobs.write(change) == Written()
+
+    assert {entry.generation for entry in due(stores)} == {change_of(make_job("parked")).job.generation}
+
+
+def test_of_many_who_park_an_entry_the_furthest_wins(stores: Stores) -> None:
+    entry = stored(stores, "job", NOW)
+
+    race(lambda number: stores.entries.move(entry.key, Instant(NOW + 1 + number)))
+
+    [found] = due(stores)
+    assert found == replace(entry, entry_id=entry.key.parked.entry_id, next_at=found.next_at, fresh=False)
+    assert found.next_at == NOW + RACERS
+
+
+@pytest.mark.parametrize("moments", [(), (1,)], ids=["announced", "parked"])
+def test_a_move_never_brings_a_deleted_entry_back(stores: Stores, moments: tuple[int, ...]) -> None:
+    entry = parked(stores, "job", *moments)
     stores.entries.delete([entry.key])
 
-    assert not stores.entries.move(entry.key, Instant(NOW + 1))
+    assert not stores.entries.move(entry.key, Instant(NOW + 2))
     assert due(stores) == []
 
 

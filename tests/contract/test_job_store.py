@@ -17,7 +17,8 @@ from tests.contract.values import NOW, change_of, creation, make_entry, make_job
 
 
 def entries_of(stores: Stores) -> list[Entry]:
-    pages = stores.entries.due(1, since=Instant(0), until=Instant(NOW * 2))
+    reads = (stores.entries.announced, stores.entries.parked)
+    pages = [page for read in reads for page in read(1, since=Instant(0), until=Instant(NOW * 2))]
     return [entry for page in pages for entry in page]
 
 

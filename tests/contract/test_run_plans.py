@@ -37,7 +37,7 @@ def entries(stores: Stores) -> list[Entry]:
     return [
         entry
         for shard in range(4)
-        for page in stores.entries.due(shard, since=Instant(0), until=until)
+        for page in stores.entries.announced(shard, since=Instant(0), until=until)
         for entry in page
     ]
 

@@ -10,7 +10,7 @@ from shared.domain.entry import Entry
 from shared.domain.grants import Grant
 from shared.domain.instants import MINUTE, Instant
 from shared.domain.job import Job, next_generation
-from shared.domain.keys import run_id_of
+from shared.domain.keys import announced_id, run_id_of, schedule_name
 from shared.domain.message import Dispatch
 from shared.domain.run import Attempt, Finish, Run, RunError, RunKind, RunStatus
 from shared.domain.schedules import Every
@@ -37,6 +37,7 @@ def make_job(job_id: str = "job", **changes: Any) -> Job:
         updated_at=NOW,
         created_by="crl_1",
         updated_by="crl_1",
+        entry_at=NOW,
     )
     return replace(job, **changes)
 
@@ -45,7 +46,7 @@ def make_entry(job: Job | None = None, **changes: Any) -> Entry:
     job = make_job() if job is None else job
     entry = Entry(
         shard=1,
-        entry_id=f"{job.job_key}#{job.generation}",
+        entry_id="",
         job_key=job.job_key,
         generation=job.generation,
         next_at=NOW,
@@ -53,7 +54,10 @@ def make_entry(job: Job | None = None, **changes: Any) -> Entry:
         schedule=job.schedule,
         fresh=True,
     )
-    return replace(entry, **changes)
+    entry = replace(entry, **changes)
+    if entry.entry_id:
+        return entry
+    return replace(entry, entry_id=announced_id(entry.next_at, schedule_name(entry.job_key, entry.generation)))
 
 
 def creation(job: Job, *, receipt: Receipt | None = None) -> JobWrite:
@@ -69,7 +73,8 @@ def change_of(job: Job, **changes: Any) -> JobWrite:
         updated_at=Instant(job.updated_at + 1),
         **changes,
     )
-    return JobWrite(job=changed, previous=job, put_entry=make_entry(changed), remove_entry=make_entry(job).key)
+    old = make_entry(job).key
+    return JobWrite(changed, job, put_entry=make_entry(changed), remove_entries=(old, old.parked))
 
 
 def make_receipt(key: str = "once", **changes: Any) -> Receipt:

@@ -80,7 +80,7 @@ def test_an_idle_node_reports_as_many_metrics_as_the_bill_says() -> None:
         (Profile(recurring_runs=MILLION), 2.5, 3.5),
         (Profile(rare_runs=MILLION), 4.0, 6.0),
         (Profile(one_time_jobs=MILLION), 10.0, 13.0),
-        (Profile(cancelled_jobs=MILLION), 12.0, 17.0),
+        (Profile(cancelled_jobs=MILLION), 10.0, 14.0),
         (Profile(), 0, 0),
     ],
 )

@@ -207,14 +207,18 @@ class Remote:
 class RemoteEntries(Remote):
     """Pages are read when they are asked for; nothing is called for nothing."""
 
-    def due(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
-        pages = self._store.due(shard, since=since, until=until)
+    def announced(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
+        return self._pages(shard, since, until, self._store.announced(shard, since=since, until=until))
 
+    def parked(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
+        return self._pages(shard, since, until, self._store.parked(shard, since=since, until=until))
+
+    def _pages(self, shard: int, since: Instant, until: Instant, pages: Iterator[list[Entry]]) -> Iterator[list[Entry]]:
         def read(_shard: int, _since: int, _until: int) -> list[Entry] | None:
             return next(pages, None)
 
         while True:
-            page = self._network.call(self._host, "db", "entries.due", (shard, since, until), read)
+            page = self._network.call(self._host, "db", "entries.read", (shard, since, until), read)
             if page is None:
                 return
             yield page

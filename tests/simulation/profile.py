@@ -8,7 +8,7 @@ from random import Random
 from shared.domain.instants import DAY, HOUR, SECOND
 
 OPERATIONS = (
-    "fleet.checkpoint", "fleet.checkpoint", "fleet.beat", "fleet.snapshot", "fleet.take", "entries.due",
+    "fleet.checkpoint", "fleet.checkpoint", "fleet.beat", "fleet.snapshot", "fleet.take", "entries.read",
     "entries.clear_fresh", "entries.move", "entries.delete", "lane.send", "lane.send", "lane.hide", "runs.insert",
     "runs.finish", "runs.postpone", "runs.plan", "runs.heartbeat", "runs.take_over", "jobs.get_many", "jobs.write",
     "jobs.complete",

@@ -26,7 +26,8 @@ def misfires(reached: Reach) -> Misfires:
     watermarks = {shard: snapshot.lease(shard).watermark for shard in shards}
     found = []
     for shard, watermark in watermarks.items():
-        pages = reached.entries.due(shard, since=Instant(0), until=now)
+        reads = (reached.entries.announced, reached.entries.parked)
+        pages = (page for read in reads for page in read(shard, since=Instant(0), until=now))
         found += list(forecasts((entry for page in pages for entry in page), watermark, now))
     return Misfires(snapshot.control.is_firing, now, watermarks, found)
 

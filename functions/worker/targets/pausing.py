@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from shared.domain.entry import entry_id_of, entry_of
+from shared.domain.entry import announce, entry_keys
 from shared.domain.errors import StoreError
 from shared.domain.events import Event, job_changed
 from shared.domain.job import JobState, paused
-from shared.domain.keys import EntryKey
-from shared.domain.sharding import shard_of
 from shared.observability.logs import logger_for
 from shared.ports import Clock, JobStore, JobWrite, RevisionConflict
 
@@ -54,13 +52,15 @@ class Pauses:
             if job is None or job.target != target or job.state is not JobState.ACTIVE:
                 return job is not None and job.state is JobState.PAUSED
             now = self._clock.now()
-            after = paused(job, now=now, by=PAUSED_BY, reason=reason)
+            after, entry = announce(
+                paused(job, now=now, by=PAUSED_BY, reason=reason), shard_count=self._shard_count, at=now
+            )
             outcome = self._job_store.write(
                 JobWrite(
                     job=after,
                     previous=job,
-                    put_entry=entry_of(after, shard_count=self._shard_count, announce_at=now),
-                    remove_entry=EntryKey(shard_of(job_key, self._shard_count), entry_id_of(job)),
+                    put_entry=entry,
+                    remove_entries=entry_keys(job, shard_count=self._shard_count),
                 )
             )
             if not isinstance(outcome, RevisionConflict):

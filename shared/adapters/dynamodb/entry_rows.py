@@ -1,4 +1,7 @@
-"""Rows of table `job_schedules`: lean, for every load reads them all."""
+"""Rows of table `job_schedules`: lean, for every load reads them all.
+
+Only a parked entry has an attribute `next_at`, and so a place in the index; the id of the others says it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ from shared.adapters.dynamodb.columns import (
 )
 from shared.adapters.dynamodb.job_rows import misfire_from_json, misfire_to_json
 from shared.domain.entry import Entry
-from shared.domain.keys import EntryKey
+from shared.domain.instants import Instant
+from shared.domain.keys import EntryKey, announced_at
 from shared.domain.run import RunKind
 from shared.domain.schedules import decode, encode
 
@@ -27,7 +31,6 @@ FRESH = "fresh"
 COLUMNS = (
     text_column("job_key"),
     whole_column("generation"),
-    whole_column(NEXT_AT),
     whole_column("from_at"),
     text_column("lane", intern),
     shared_column("schedule", encode, decode),
@@ -46,8 +49,19 @@ def key_of(key: EntryKey) -> Row:
 
 
 def write_entry(entry: Entry) -> Row:
-    return key_of(entry.key) | write_columns(COLUMNS, entry)
+    row = key_of(entry.key) | write_columns(COLUMNS, entry)
+    if entry.key.is_parked:
+        row[NEXT_AT] = whole(entry.next_at)
+    return row
 
 
 def read_entry(row: Row) -> Entry:
-    return Entry(shard=read_whole(row[PARTITION]), entry_id=read_text(row[SORT]), **read_columns(COLUMNS, row))
+    entry_id = read_text(row[SORT])
+    next_at = Instant(read_whole(row[NEXT_AT])) if NEXT_AT in row else announced_at(entry_id)
+    return Entry(shard=read_whole(row[PARTITION]), entry_id=entry_id, next_at=next_at, **read_columns(COLUMNS, row))
+
+
+def parked(row: Row, at: Instant) -> Row:
+    """The row of an entry, as it is parked under `at`; what a newer version added to it stays."""
+    key = EntryKey(read_whole(row[PARTITION]), read_text(row[SORT]))
+    return {name: value for name, value in row.items() if name != FRESH} | key_of(key.parked) | {NEXT_AT: whole(at)}

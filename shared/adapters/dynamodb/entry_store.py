@@ -1,19 +1,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shared.adapters.aws.calls import Calls
-from shared.adapters.aws.faults import ConditionFailed
+from shared.adapters.aws.faults import ConditionFailed, TransactionRefused
 from shared.adapters.dynamodb import conditions, entry_rows
-from shared.adapters.dynamodb.attributes import whole
+from shared.adapters.dynamodb.attributes import Row, text, whole
 from shared.adapters.dynamodb.batches import Batches
 from shared.adapters.dynamodb.queries import Queries, Query
 from shared.adapters.dynamodb.statements import Statements, update
 from shared.config import TableNames
 from shared.domain.entry import Entry
 from shared.domain.instants import Instant
-from shared.domain.keys import EntryKey
+from shared.domain.keys import EntryKey, announced_id
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -39,31 +39,84 @@ class DynamoEntryStore:
         self._batches = Batches(client, calls)
         self._statements = Statements(client, calls)
 
-    def due(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
-        if since > until:
-            return
+    def announced(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
+        # Every id has a name behind its instant, so no id of the next millisecond is within this.
+        first, behind = announced_id(max(since, Instant(0)), ""), announced_id(Instant(until + 1), "")
+        query = Query(
+            table=self._table,
+            condition=conditions.ENTRIES_ANNOUNCED,
+            values={":shard": whole(shard), ":since": text(first), ":until": text(behind)},
+            page_size=self._page_size,
+        )
+        return self._pages("entries.announced", query, since, until)
+
+    def parked(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
         query = Query(
             table=self._table,
             index="by_next",
-            condition=conditions.ENTRIES_DUE,
+            condition=conditions.ENTRIES_PARKED,
             values={":shard": whole(shard), ":since": whole(since), ":until": whole(until)},
             page_size=self._page_size,
         )
-        for rows in self._queries.pages("entries.due", query):
+        return self._pages("entries.parked", query, since, until)
+
+    def _pages(self, operation: str, query: Query, since: Instant, until: Instant) -> Iterator[list[Entry]]:
+        if since > until:
+            return
+        for rows in self._queries.pages(operation, query):
             yield [entry_rows.read_entry(row) for row in rows]
 
     def get(self, key: EntryKey) -> Entry | None:
+        row = self._row(key)
+        return None if row is None else entry_rows.read_entry(row)
+
+    def _row(self, key: EntryKey) -> Row | None:
         answer = self._calls.repeat(
             "entries.get",
             lambda: self._client.get_item(TableName=self._table, Key=entry_rows.key_of(key), ConsistentRead=True),
         )
-        row = answer.get("Item")
-        return None if row is None else entry_rows.read_entry(row)
+        return answer.get("Item")
 
     def delete(self, keys: Collection[EntryKey]) -> None:
         self._batches.delete("entries.delete", self._table, [entry_rows.key_of(key) for key in keys])
 
     def move(self, key: EntryKey, next_at: Instant) -> bool:
+        row = None if key.is_parked else self._row(key)
+        if row is None:
+            return self._raise(key.parked, next_at)
+        if entry_rows.read_entry(row).next_at >= next_at:
+            return False
+        try:
+            self._park(row, next_at)
+        except TransactionRefused:
+            return self._raise(key.parked, next_at)
+        return True
+
+    def _park(self, row: Row, next_at: Instant) -> None:
+        """Raises TransactionRefused when the entry is not there any more, or parked already."""
+        parked = entry_rows.parked(row, next_at)
+        items: list[Any] = [
+            {
+                "Delete": {
+                    "TableName": self._table,
+                    "Key": {name: row[name] for name in (entry_rows.PARTITION, entry_rows.SORT)},
+                    "ConditionExpression": conditions.ENTRY_IS_THERE,
+                    "ExpressionAttributeNames": conditions.names(conditions.ENTRY_IS_THERE),
+                }
+            },
+            {
+                "Put": {
+                    "TableName": self._table,
+                    "Item": parked,
+                    "ConditionExpression": conditions.PLACE_IS_FREE,
+                    "ExpressionAttributeNames": conditions.names(conditions.PLACE_IS_FREE),
+                }
+            },
+        ]
+        self._calls.repeat("entries.park", lambda: self._client.transact_write_items(TransactItems=items))
+
+    def _raise(self, key: EntryKey, next_at: Instant) -> bool:
+        """Of an entry that is parked."""
         try:
             self._calls.repeat(
                 "entries.move",
@@ -78,7 +131,8 @@ class DynamoEntryStore:
                 ),
             )
         except ConditionFailed as failed:
-            return failed.row is not None and _stands_at(entry_rows.read_entry(failed.row), next_at)
+            # There already, perhaps by an attempt whose answer was lost.
+            return failed.row is not None and entry_rows.read_entry(failed.row).next_at == next_at
         return True
 
     def clear_fresh(self, keys: Collection[EntryKey]) -> None:
@@ -86,8 +140,3 @@ class DynamoEntryStore:
         statements = [update(self._table, key=row, sets={}, removes=[entry_rows.FRESH], where={}) for row in rows]
         # One that is gone is refused, for a PartiQL update creates no row.
         self._statements.run("entries.clear_fresh", statements)
-
-
-def _stands_at(entry: Entry, next_at: Instant) -> bool:
-    """Moved there before, perhaps by an attempt whose answer was lost."""
-    return entry.next_at == next_at and not entry.fresh

@@ -80,6 +80,7 @@ COLUMNS = (
     whole_column("keep_after_completion_ms"),
     CANCELLATION,
     EXPIRES_AT,
+    whole_column("entry_at"),
     text_column("trace"),
 )
 #: Every attribute but the key that a write of a job may set; it removes those that it does not set, and no others.

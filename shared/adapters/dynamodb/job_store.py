@@ -110,11 +110,10 @@ class DynamoJobStore:
         if change.put_entry is not None:
             put_entry = entry_rows.write_entry(change.put_entry)
             items.append({"Put": {"TableName": self._tables.job_schedules, "Item": put_entry}})
-        # One transaction may name a row once; a put over the old entry replaces it anyway.
-        put_key = None if change.put_entry is None else change.put_entry.key
-        if change.remove_entry is not None and change.remove_entry != put_key:
-            key = entry_rows.key_of(change.remove_entry)
-            items.append({"Delete": {"TableName": self._tables.job_schedules, "Key": key}})
+        items += [
+            {"Delete": {"TableName": self._tables.job_schedules, "Key": entry_rows.key_of(key)}}
+            for key in change.remove_entries
+        ]
         if change.receipt is not None:
             items.append(self._receipts.put(change.receipt))
         return items

@@ -14,13 +14,24 @@ class MemoryEntryStore:
         self._tables = tables
         self._page_size = page_size
 
-    def due(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
+    def announced(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
+        return self._pages(shard, since, until, are_parked=False)
+
+    def parked(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
+        return self._pages(shard, since, until, are_parked=True)
+
+    def _pages(self, shard: int, since: Instant, until: Instant, *, are_parked: bool) -> Iterator[list[Entry]]:
         after = (int(since), "")
         while True:
             with self._tables.lock:
                 entries = list(self._tables.entries.get(shard, {}).values())
             left = sorted(
-                (entry for entry in entries if _position(entry) > after and entry.next_at <= until), key=_position
+                (
+                    entry
+                    for entry in entries
+                    if entry.key.is_parked is are_parked and _position(entry) > after and entry.next_at <= until
+                ),
+                key=_position,
             )
             page = left[: self._page_size]
             if page:
@@ -40,12 +51,14 @@ class MemoryEntryStore:
 
     def move(self, key: EntryKey, next_at: Instant) -> bool:
         with self._tables.lock:
-            entry = self._tables.entries.get(key.shard, {}).get(key.entry_id)
+            of_shard = self._tables.entries.get(key.shard, {})
+            entry = of_shard.get(key.entry_id) or of_shard.get(key.parked.entry_id)
             if entry is None or entry.next_at > next_at:
                 return False
             if entry.next_at == next_at:
-                return not entry.fresh
-            self._tables.entries[key.shard][key.entry_id] = replace(entry, next_at=next_at, fresh=False)
+                return entry.key.is_parked
+            del of_shard[entry.entry_id]
+            self._tables.put_entry(replace(entry, entry_id=key.parked.entry_id, next_at=next_at, fresh=False))
             return True
 
     def clear_fresh(self, keys: Collection[EntryKey]) -> None:

@@ -52,8 +52,8 @@ class MemoryJobStore:
     def _apply(self, change: JobWrite) -> None:
         tables = self._tables
         tables.jobs[change.job.job_key] = change.job
-        if change.remove_entry is not None:
-            tables.entries.get(change.remove_entry.shard, {}).pop(change.remove_entry.entry_id, None)
+        for key in change.remove_entries:
+            tables.entries.get(key.shard, {}).pop(key.entry_id, None)
         if change.put_entry is not None:
             tables.put_entry(change.put_entry)
         if change.receipt is not None:

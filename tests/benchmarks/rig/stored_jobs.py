@@ -9,7 +9,7 @@ from shared.adapters.dynamodb.attributes import Row, text, whole
 from shared.adapters.dynamodb.entry_rows import read_entry, write_entry
 from shared.domain.entry import Entry
 from shared.domain.instants import DAY, SECOND, Instant
-from shared.domain.keys import EntryKey
+from shared.domain.keys import EntryKey, announced_id, schedule_name
 from shared.domain.schedules import Cron, Every, Schedule
 
 PAGE = 500
@@ -57,25 +57,27 @@ class StoredJobs:
         """Of the job `number`; ids are as long as real ones."""
         job_key = f"owner-{number % OWNERS}/job-{number * 2_654_435_761 % 2**64:016x}"
         # Each row has integers of its own, as rows have that come from a table.
-        from_at = self.now - DAY + number % SECOND
+        from_at = Instant(self.now - DAY + number % SECOND)
         return {
             **self._templates[number % len(self._templates)],
             "shard": whole(shard),
-            "entry_id": text(f"{job_key}#{from_at}"),
+            "entry_id": text(announced_id(from_at, schedule_name(job_key, from_at))),
             "job_key": text(job_key),
             "generation": whole(from_at),
             "from_at": whole(from_at),
-            "next_at": whole(from_at),
         }
 
     # The port.
 
-    def due(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
+    def announced(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
         if since > self.now - DAY + SECOND or until < self.now - DAY:
             return
         numbers = range(shard, self.count, self.shard_count)
         for first in range(0, len(numbers), PAGE):
             yield [read_entry(self.row(shard, number)) for number in numbers[first : first + PAGE]]
+
+    def parked(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:  # noqa: ARG002
+        return iter(())
 
     def get(self, key: EntryKey) -> Entry | None:
         raise NotImplementedError

@@ -6,15 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 from functions.api import editor, run_changes
-from shared.domain.entry import Entry, entry_of
-from shared.domain.job import Cancellation, CancelOutcome, JobState, cancelled
+from shared.domain.entry import Entry, announce
+from shared.domain.job import Cancellation, CancelOutcome, Job, JobState, cancelled
 from shared.domain.redrive import run_again
 from tests.simulation.planted.mutant import Mutant, instead
 
 
-def _entry_unless_tombstone(*args: Any, **kwargs: Any) -> Entry | None:
-    entry = entry_of(*args, **kwargs)
-    return None if entry.is_tombstone else entry
+def _announce_unless_tombstone(*args: Any, **kwargs: Any) -> tuple[Job, Entry | None]:
+    job, entry = announce(*args, **kwargs)
+    return job, None if entry.is_tombstone else entry
 
 
 def _cancelled_with_answer(job: Any, **given: Any) -> Any:
@@ -27,7 +27,9 @@ def _run_again_under_its_token(run: Any, **given: Any) -> Any:
     return replace(run_again(run, **given), token=run.token)
 
 
-REQUIRED = (Mutant("no_tombstone", "a pause leaves a tombstone", instead(editor, "entry_of", _entry_unless_tombstone)),)
+REQUIRED = (
+    Mutant("no_tombstone", "a pause leaves a tombstone", instead(editor, "announce", _announce_unless_tombstone)),
+)
 FOUND = (
     Mutant(
         "completed_unnamed",

@@ -17,17 +17,18 @@ from tests.simulation.planted.mutant import Mutant, instead
 
 
 def _move_that_creates(stack: ExitStack) -> None:
-    ghosts: dict[str, Entry] = {}
+    ghosts: dict[EntryKey, Entry] = {}
 
     def apply(self: MemoryJobStore, change: JobWrite) -> None:
         if change.put_entry is not None:
-            ghosts[change.put_entry.entry_id] = change.put_entry
+            ghosts[change.put_entry.key.parked] = change.put_entry
         original_apply(self, change)
 
     def move(self: MemoryEntryStore, key: EntryKey, next_at: Instant) -> bool:
         of_shard = self._tables.entries.setdefault(key.shard, {})
-        if key.entry_id not in of_shard and key.entry_id in ghosts:
-            of_shard[key.entry_id] = replace(ghosts[key.entry_id], next_at=next_at, fresh=False)
+        if not {key.entry_id, key.parked.entry_id} & of_shard.keys() and key.parked in ghosts:
+            parked = key.parked.entry_id
+            of_shard[parked] = replace(ghosts[key.parked], entry_id=parked, next_at=next_at, fresh=False)
         return original_move(self, key, next_at)
 
     original_apply, original_move = MemoryJobStore._apply, MemoryEntryStore.move

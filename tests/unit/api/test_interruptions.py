@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from functions.api.resolving import build
-from shared.domain.entry import entry_id_of, first_slot
+from shared.domain.entry import entry_keys, first_slot
 from shared.domain.errors import OutcomeUnknown
 from shared.domain.job import JobState
 from shared.domain.run import RunStatus
 from tests.unit.api.prepared import Example, examples, prepared
-from tests.unit.api.world import World
+from tests.unit.api.world import SHARD_COUNT, World
 
 CHANGES = [each for each in examples() if each.route.method != "GET" and each.operation.name != "previewSchedule"]
 #: A repeat cannot show what is shown once, so it names what was made.
@@ -68,7 +68,8 @@ def broken(world: World) -> Iterator[str]:
     tables = world.tables
     entries = {entry.entry_id: entry for entry in world.entries()}
     for job in tables.jobs.values():
-        entry = entries.get(entry_id_of(job))
+        [announced, *_] = entry_keys(job, shard_count=SHARD_COUNT)
+        entry = entries.get(announced.entry_id)
         if job.state is JobState.ACTIVE and first_slot(job) is not None and (entry is None or entry.is_tombstone):
             yield f"{job.job_key} is active and has no entry"
         if job.state is not JobState.ACTIVE and entry is not None and not entry.is_tombstone:

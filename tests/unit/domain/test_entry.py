@@ -3,10 +3,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from shared.domain.entry import entry_of, first_unsettled
+import pytest
+
+from shared.domain.entry import announce, entry_keys, entry_of, first_unsettled
 from shared.domain.instants import HOUR, SECOND, Instant, to_rfc3339
 from shared.domain.job import Job, JobState, may_run
-from shared.domain.keys import run_id_of
+from shared.domain.keys import EntryKey, announced_at, announced_id, run_id_of
 from shared.domain.schedules import fire_at, parse_schedule, slots
 
 NOW = Instant(1_795_737_600_000)
@@ -34,7 +36,7 @@ def at(instant: int) -> str:
 def test_a_recurring_entry_waits_fresh_under_its_first_fire() -> None:
     entry = entry_of(job(every="PT10S", anchor=at(NOW + 3 * SECOND)), shard_count=4)
     assert (entry.next_at, entry.fresh, entry.is_single, entry.is_tombstone) == (NOW + 3 * SECOND, True, False, False)
-    assert entry.entry_id == f"acme/x#{NOW}"
+    assert entry.entry_id == f"000{NOW + 3 * SECOND}#acme/x#{NOW}"
 
 
 def test_a_one_time_entry_is_a_single_fire_even_a_little_in_the_past() -> None:
@@ -47,6 +49,40 @@ def test_a_changed_job_announces_itself_now() -> None:
     entry = entry_of(job(every="PT1H"), shard_count=4, announce_at=NOW)
     assert entry.next_at == NOW
     assert entry_of(job(at=at(NOW - 30 * SECOND)), shard_count=4, announce_at=NOW).next_at == NOW - 30 * SECOND
+
+
+def test_ids_of_announced_entries_sort_by_their_instant_and_parked_ones_lie_behind_them_all() -> None:
+    instants = [Instant(each) for each in (0, 9, 10, NOW, 10 * NOW, 253_402_300_799_999)]
+    announced = [EntryKey(1, announced_id(each, "zz/zz#1")) for each in instants]
+
+    assert sorted(announced) == announced
+    assert [announced_at(key.entry_id) for key in announced] == instants
+    assert not any(key.is_parked for key in announced)
+    parked = EntryKey(1, announced_id(NOW, "00/00#1")).parked
+    assert parked.is_parked
+    assert parked.parked == parked
+    assert announced[-1] < parked
+
+
+@pytest.mark.parametrize(
+    ("changed", "announce_at", "may_be_parked"),
+    [
+        (job(every="P1D"), None, True),
+        (job(every="PT1S"), NOW, True),
+        (replace(job(every="P1D"), state=JobState.COMPLETED), NOW, True),
+        (replace(job(every="P1D"), state=JobState.PAUSED), NOW, False),
+        (replace(job(every="P1D"), state=JobState.CANCELLED), NOW, False),
+        (job(at=at(NOW + HOUR)), None, False),
+        (job(at=at(NOW + HOUR)), NOW, True),
+    ],
+)
+def test_the_entry_of_a_job_is_found_wherever_it_can_lie(
+    changed: Job, announce_at: Instant | None, may_be_parked: bool
+) -> None:
+    announced, entry = announce(changed, shard_count=4, at=announce_at)
+
+    assert announced == replace(changed, entry_at=entry.next_at)
+    assert entry_keys(announced, shard_count=4) == ((entry.key, entry.key.parked) if may_be_parked else (entry.key,))
 
 
 def test_nothing_left_to_fire_makes_a_tombstone() -> None:

@@ -130,10 +130,10 @@ class Failing(MemoryEntryStore):
 
     fails = False
 
-    def due(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
+    def announced(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
         if self.fails:
-            raise StoreThrottled("entries.due", "too much")
-        return super().due(shard, since=since, until=until)
+            raise StoreThrottled("entries.announced", "too much")
+        return super().announced(shard, since=since, until=until)
 
 
 def run_without_reads(world: World, node: Node, duration_ms: int) -> None:
@@ -201,6 +201,11 @@ def shard_with(job: Job) -> Shard:
     return shard
 
 
+def parked(job: Job, at: Instant) -> Entry:
+    entry = entry_of(job, shard_count=1)
+    return replace(entry, entry_id=entry.key.parked.entry_id, next_at=at, fresh=False)
+
+
 def fire_all(shard: Shard, now: Instant) -> list[Due]:
     dues = shard.expire(now, limit=100)
     for due in dues:
@@ -213,7 +218,7 @@ def test_an_entry_on_its_way_back_to_the_table_holds_the_watermark() -> None:
     shard = shard_with(job)
     first = Instant(job.from_at + 5 * MINUTE)
     assert [due.slot for due in fire_all(shard, first)] == [first]
-    assert shard.to_move == {f"{job.job_key}#{job.generation}": first + 5 * MINUTE}
+    assert shard.to_move == {entry_of(job, shard_count=1).entry_id: first + 5 * MINUTE}
 
     shard.expire(Instant(first + 6 * MINUTE), limit=100)
     assert shard.safe_watermark() == first + 5 * MINUTE - 1
@@ -251,13 +256,13 @@ def test_a_read_after_the_move_frees_it() -> None:
     fire_all(shard, first)
     shard.tidied([], dict(shard.to_move), [])
     gone = shard.begin_read()
-    shard.absorb(replace(entry_of(job, shard_count=1), next_at=Instant(first + 5 * MINUTE), fresh=False), first)
+    shard.absorb(parked(job, Instant(first + 5 * MINUTE)), first)
     shard.end_load(gone, started_at=first, until=Instant(first + 3 * MINUTE))
     assert shard.resident_count == 0
 
     gone = shard.begin_read()
     now = Instant(first + 5 * MINUTE - SECOND)
-    shard.absorb(replace(entry_of(job, shard_count=1), next_at=Instant(first + 5 * MINUTE), fresh=False), now)
+    shard.absorb(parked(job, Instant(first + 5 * MINUTE)), now)
     shard.end_sweep(gone, started_at=now, since=Instant(first), until=Instant(now + 2 * SECOND))
     assert [due.slot for due in fire_all(shard, Instant(first + 5 * MINUTE))] == [first + 5 * MINUTE]
     assert shard.safe_watermark() == first + 5 * MINUTE + TIMING.lead_ms

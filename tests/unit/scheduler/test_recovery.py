@@ -28,7 +28,7 @@ def told(world: World, *, now: Instant | None = None) -> list[Forecast]:
     snapshot = world.fleet.snapshot()
     found: list[Forecast] = []
     for shard in range(SHARDS):
-        pages = world.entries.due(shard, since=Instant(0), until=now)
+        pages = world.entries.announced(shard, since=Instant(0), until=now)
         entries = [entry for page in pages for entry in page]
         found += forecasts(entries, snapshot.lease(shard).watermark, now)
     return found

@@ -60,7 +60,7 @@ def test_the_row_of_a_single_fire_that_is_refused_waits_no_longer() -> None:
     assert row is not None
     assert (row.status, row.token, row.error.type if row.error else None) == (RunStatus.FAILED, 1, "dispatch_refused")
     assert row.ended_at is not None
-    assert f"{run.job_key}#{run.run_id}#0" not in world.entry_ids()
+    assert single_entry(run, shard=0, lane="default").entry_id not in world.entry_ids()
 
 
 def test_a_run_that_is_to_run_again_is_not_failed_by_the_refusal_of_its_earlier_fire() -> None:

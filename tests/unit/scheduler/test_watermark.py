@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from functions.scheduler.shard import Shard
 from shared.adapters.memory.entry_store import MemoryEntryStore
-from shared.domain.entry import Entry, entry_id_of
+from shared.domain.entry import Entry, entry_keys
 from shared.domain.fleet import Lease
 from shared.domain.instants import MINUTE, SECOND, Instant
-from shared.domain.keys import EntryKey, RunKey, run_id_of
+from shared.domain.keys import EntryKey, RunKey, announced_id, run_id_of, schedule_name
 from shared.domain.run import Run, RunKind, RunStatus
 from shared.domain.schedules import At, Every
-from tests.unit.scheduler.world import TIMING, World
+from tests.unit.scheduler.world import SHARDS, TIMING, World
 
 NOW = Instant(1_000 * MINUTE)
 
@@ -21,7 +21,8 @@ NOW = Instant(1_000 * MINUTE)
 def fresh_entry(name: str, next_at: int, interval_ms: int) -> Entry:
     """A recurring entry that fires at `next_at` and then every interval."""
     every = Every(interval_ms=interval_ms, anchor=Instant(next_at))
-    return Entry(0, f"{name}#1", name, 1, Instant(next_at), Instant(next_at), schedule=every, fresh=True)
+    entry_id = announced_id(next_at, schedule_name(name, 1))
+    return Entry(0, entry_id, name, 1, Instant(next_at), Instant(next_at), schedule=every, fresh=True)
 
 
 def shard_that_fired(entry: Entry, until: Instant) -> Shard:
@@ -72,15 +73,16 @@ def test_an_entry_that_is_read_when_the_wheel_was_drained_past_its_slot_holds_th
 
 def test_an_entry_fired_while_the_checkpoint_was_on_its_way_stays_fresh_until_it_is_settled() -> None:
     until = Instant(NOW + 10 * SECOND)
-    shard = shard_that_fired(fresh_entry("tick", NOW, SECOND), until)
+    tick = fresh_entry("tick", NOW, SECOND)
+    shard = shard_that_fired(tick, until)
     watermark = shard.safe_watermark()
     assert watermark is not None
     lease = shard.ask(watermark)
     shard.absorb(fresh_entry("late", watermark - 3 * SECOND, 5 * MINUTE), until)
     [late] = shard.expire(until, limit=1_000)
-    assert shard.checkpointed(lease) == [EntryKey(0, "tick#1")]
+    assert shard.checkpointed(lease) == [tick.key]
     shard.settle(late)
-    assert EntryKey(0, "late#1") in shard.checkpointed(replace(lease, watermark=Instant(watermark + 1)))
+    assert late.entry.key in shard.checkpointed(replace(lease, watermark=Instant(watermark + 1)))
 
 
 def test_no_watermark_before_the_table_was_read_since_the_take() -> None:
@@ -97,7 +99,7 @@ def test_no_watermark_before_the_table_was_read_since_the_take() -> None:
 def test_what_an_earlier_ownership_sent_settles_nothing_else() -> None:
     """Seed 213: its late answer was counted for another slot, and the entry was deleted with one unsent."""
     every = Every(interval_ms=SECOND, anchor=NOW, end_at=Instant(NOW + SECOND))
-    entry = Entry(0, "tick#1", "tick", 1, NOW, NOW, schedule=every, fresh=True)
+    entry = replace(fresh_entry("tick", NOW, SECOND), schedule=every)
     before = Shard(Lease(0, "a", 1), TIMING, NOW)
     before.absorb(entry, NOW)
     [early] = before.expire(NOW, limit=1_000)
@@ -107,7 +109,7 @@ def test_what_an_earlier_ownership_sent_settles_nothing_else() -> None:
     after.settle(early)
     assert not after.to_delete
     after.settle(last)
-    assert list(after.to_delete) == ["tick#1"]
+    assert list(after.to_delete) == [entry.entry_id]
 
 
 def test_a_gap_has_a_row_of_its_own_though_its_first_slot_was_fired() -> None:
@@ -174,7 +176,7 @@ def test_a_fresh_entry_is_marked_once_however_often_it_fires() -> None:
     job = world.create("tick", every="PT1S")
     world.run(30 * SECOND)
     assert len(world.sent) > 20
-    assert [key.entry_id for key in marked] == [entry_id_of(job)]
+    assert marked == [*entry_keys(job, shard_count=SHARDS)[:1]]
 
 
 def test_a_job_whose_last_slot_no_worker_had_is_ended_before_the_watermark_passes() -> None:

@@ -15,15 +15,13 @@ from shared.adapters.memory.fleet_store import MemoryFleetStore
 from shared.adapters.memory.job_store import MemoryJobStore
 from shared.adapters.memory.run_store import MemoryRunStore
 from shared.adapters.memory.tables import MemoryTables
-from shared.domain.entry import entry_id_of, entry_of
+from shared.domain.entry import announce, entry_keys
 from shared.domain.errors import StoreError
 from shared.domain.instants import Instant
 from shared.domain.job import Job, JobState, cancelled, next_generation
-from shared.domain.keys import EntryKey
 from shared.domain.message import Dispatch
 from shared.domain.run import Run, RunStatus
 from shared.domain.schedules import Misfire, parse_schedule
-from shared.domain.sharding import shard_of
 from shared.domain.timing import Timing
 from shared.ports import JobWrite, Written
 from shared.schema import LANES
@@ -89,14 +87,15 @@ class World:
             updated_by="test",
             misfire=misfire or Misfire(),
         )
-        assert self.jobs.write(JobWrite(job, None, entry_of(job, shard_count=SHARDS))) == Written()
+        job, entry = announce(job, shard_count=SHARDS)
+        assert self.jobs.write(JobWrite(job, None, entry)) == Written()
         return job
 
     def change(self, job: Job, changed: Job) -> Job:
         """Write a new generation: its entry is announced now, the old one goes in the same transaction."""
-        old = EntryKey(shard_of(job.job_key, SHARDS), entry_id_of(job))
-        entry = entry_of(changed, shard_count=SHARDS, announce_at=self.now)
-        assert self.jobs.write(JobWrite(changed, job, entry, remove_entry=old)) == Written()
+        changed, entry = announce(changed, shard_count=SHARDS, at=self.now)
+        write = JobWrite(changed, job, entry, entry_keys(job, shard_count=SHARDS))
+        assert self.jobs.write(write) == Written()
         return changed
 
     def reschedule(self, job: Job, *, state: JobState = JobState.ACTIVE, **schedule: Any) -> Job:

@@ -125,7 +125,7 @@ def test_a_slot_cancelled_by_somebody_stays_so_when_the_job_changes(shop: Worksh
 
 def test_an_entry_without_a_job_is_deleted_by_the_claim_that_finds_none(shop: Workshop) -> None:
     job = shop.put_job()
-    dispatch = shop.dispatch(job)
+    dispatch = shop.dispatch(job, entry_id="the entry")
     del shop.tables.jobs[job.job_key]
     deleted: list[EntryKey] = []
     shop.entry_store.delete = deleted.extend  # type: ignore[method-assign, assignment]
@@ -133,4 +133,4 @@ def test_an_entry_without_a_job_is_deleted_by_the_claim_that_finds_none(shop: Wo
     shop.run_all(shop.executor())
 
     assert shop.run_of(dispatch).status is RunStatus.CANCELLED
-    assert deleted == [EntryKey(dispatch.shard, f"{job.job_key}#{job.generation}")]
+    assert deleted == [EntryKey(dispatch.shard, "the entry")]

@@ -88,6 +88,7 @@ class Workshop:
             updated_at=now,
             created_by="key",
             updated_by="key",
+            entry_at=now,
         )
         job = replace(job, **changes)
         self.tables.jobs[job.job_key] = job
