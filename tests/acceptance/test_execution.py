@@ -110,14 +110,17 @@ def waits_between_attempts(run: dict[str, Any]) -> list[float]:
 
 
 def test_a_killed_workers_run_is_retried_by_another_and_succeeds_once(stack: Stack, raw: RawClient) -> None:
-    job_id = create(raw, target=SLEEP, payload={"seconds": 4})
-    run_when(raw, job_id, "running")
-    time.sleep(1)
-    kill_the_worker(stack)
+    first_answer = Event()
+    with scripted(Reply(after=first_answer)) as hook:
+        job_id = create(raw, target={"type": "http", "url": hook.url})
+        wait_for(lambda: hook.calls, seconds=20, what="the webhook is called")
+        kill_the_worker(stack)
 
-    run = run_when(raw, job_id, "succeeded", seconds=60)
+        run = run_when(raw, job_id, "succeeded", seconds=60)
+        first_answer.set()
 
     assert (run["attempt"], run["fencing_token"]) == (2, 2)
+    assert hook.tokens == [1, 2]
     lost, made = run["attempts"]
     assert (lost["error"]["type"], made["error"]) == ("lost", None)
     assert lost["worker_id"] != made["worker_id"]

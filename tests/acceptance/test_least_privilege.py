@@ -23,6 +23,7 @@ from localstack.receiver import Receiver
 from localstack.stack import Stack, Variant, borrowed
 from localstack.terminal import say
 from localstack.workspace import Workspace
+from shared.adapters.dynamodb.entry_rows import read_entry
 from shared.domain.instants import Instant
 from shared.domain.keys import job_key, run_id_of
 from shared.domain.message import Dispatch, encode
@@ -181,6 +182,22 @@ def test_a_node_sends_under_its_role(client: Client, stack: Stack) -> None:
         )
         assert list(client.runs(job["job_id"])) == []
     assert client.wait_for_run(job["job_id"], timeout=20)["status"] == "succeeded"
+
+
+def test_a_node_parks_what_fires_far_ahead_and_a_delete_removes_it_there(client: Client, stack: Stack) -> None:
+    """A changed job is announced at once, and the node that meets it moves its entry to where it fires."""
+    job_id = client.create_job(job_id=unique("privilege"), schedule=every("P1D"), target=ECHO)["job_id"]
+    client.pause(job_id)
+    client.resume(job_id)
+
+    def places() -> list[bool]:
+        rows = endpoints.dynamodb(stack.endpoint).scan(TableName=stack.outputs["JobSchedulesTable"])["Items"]
+        entries = [read_entry(row) for row in rows if row["job_key"]["S"] == job_key("demo", job_id)]
+        return [entry.key.is_parked for entry in entries if not entry.is_tombstone]
+
+    wait_for(lambda: places() == [True], seconds=20, what="its entry is parked, and lies nowhere else")
+    client.delete_job(job_id)
+    assert places() == []
 
 
 def test_the_api_reads_under_its_role(client: Client, stack: Stack) -> None:
