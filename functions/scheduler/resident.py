@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from shared.domain.entry import Entry
 from shared.domain.instants import Instant
-from shared.domain.keys import EntryKey, announced_id, schedule_name
+from shared.domain.keys import announced_id, parked_id, schedule_name
 from shared.domain.run import RunKind
 from shared.domain.schedules import Misfire, Schedule
 
@@ -51,8 +51,8 @@ class Resident:
     def entry_id(self) -> str:
         if isinstance(self.rest, Entry):
             return self.rest.entry_id
-        announced = EntryKey(self.rest.shard, announced_id(self.next_at, schedule_name(self.key, self.generation)))
-        return (announced.parked if self.is_parked else announced).entry_id
+        name = schedule_name(self.key, self.generation)
+        return parked_id(name) if self.is_parked else announced_id(self.next_at, name)
 
     @property
     def is_single(self) -> bool:

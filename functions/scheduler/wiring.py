@@ -27,8 +27,9 @@ from shared.observability.logs import logger_for
 from shared.observability.metrics import MetricLog
 from shared.observability.pulse import Pulse
 
-#: Threads that send at once. They hide the network, and cost CPU: more of them make a herd slower, not faster.
-SENDERS = 4
+#: Threads that send at once: as many calls are on their way while SQS takes its ten milliseconds for each. Beside a
+#: queue that answers at once four are as fast, and sixteen no slower.
+SENDERS = 16
 _TABLES = ("jobs", "job_schedules", "job_runs", "fleet")
 
 

@@ -30,9 +30,7 @@ class EntryKey(NamedTuple):
     @property
     def parked(self) -> EntryKey:
         """Where a scheduler parks the entry of this schedule; of a parked one, this very key."""
-        if self.is_parked:
-            return self
-        return EntryKey(self.shard, _PARKED + self.entry_id.partition("#")[2])
+        return self if self.is_parked else EntryKey(self.shard, parked_id(self.entry_id.partition("#")[2]))
 
 
 def job_key(owner_id: str, job_id: str) -> str:
@@ -50,6 +48,10 @@ def job_id_of(key: str) -> str:
 def announced_id(at: int, name: str) -> str:
     """The id of an entry that lies under the instant `at`: ids sort by it. `name` makes it unique."""
     return f"{at:016d}#{name}"
+
+
+def parked_id(name: str) -> str:
+    return _PARKED + name
 
 
 def announced_at(entry_id: str) -> Instant:

@@ -48,6 +48,8 @@ INSIDE = {
     "the call, all else": ("headers and signature", "HTTP and the socket"),
 }
 PROFILED_SLOTS = 10_000
+#: About what SQS takes for a batch.
+LATENCY_MS = 10
 #: By file, line and name: calls, ..., own and whole seconds.
 Timings = Mapping[tuple[str, int, str], tuple[int, int, float, float, Any]]
 #: So few that the profiled node keeps up, and does nothing that it need not do.
@@ -123,15 +125,17 @@ def main() -> None:
     options.add_argument("--jobs", type=int, default=40_000)
     chosen = options.parse_args()
     bench = Bench("dispatch")
+
+    def measured(endpoint: str, nodes: int) -> dict[str, float]:
+        return medians([measure(endpoint, nodes, jobs=chosen.jobs, seconds=chosen.seconds) for _ in range(chosen.runs)])
+
     with sqs_stub() as endpoint:
-        found = {
-            nodes: medians(
-                [measure(endpoint, nodes, jobs=chosen.jobs, seconds=chosen.seconds) for _ in range(chosen.runs)]
-            )
-            for nodes in (1, 2)
-        }
+        found = {nodes: measured(endpoint, nodes) for nodes in (1, 2)}
         parts = profile(endpoint)
+    with sqs_stub(latency_ms=LATENCY_MS) as endpoint:
+        behind_network = measured(endpoint, 1)
     rows: list[list[Cell]] = [[f"{nodes}", *[each[column] for column in COLUMNS]] for nodes, each in found.items()]
+    rows.append([f"1, each call taking {LATENCY_MS} ms", *[behind_network[column] for column in COLUMNS]])
     note = "A node has one core; with two nodes on two cores the queue takes its time from them."
     bench.report(
         runs=chosen.runs,
@@ -139,6 +143,7 @@ def main() -> None:
             **{name: found[1][name] for name in COLUMNS},
             "slots_per_cpu_s": 1e6 / found[1]["cpu_us_per_slot"],
             "slots_per_s_of_two": found[2]["slots_per_s"],
+            "slots_per_s_at_10_ms": behind_network["slots_per_s"],
         },
         tables=[
             Table("Dispatch to a queue that answers at once", ("node processes", *COLUMNS.values()), rows, note),

@@ -1,6 +1,7 @@
 """A queue that takes everything at once: SendMessageBatch of SQS over HTTP, as a raw protocol in a process of its own.
 
-It reads as much as it must to answer: where a request ends, and how many messages are in it.
+It reads as much as it must to answer: where a request ends, and how many messages are in it. It answers at once, or as
+late as SQS would.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ ANSWERS = [answer(count) for count in range(MOST + 1)]
 
 
 class Taker(asyncio.Protocol):
-    def __init__(self) -> None:
+    def __init__(self, latency_ms: float) -> None:
+        self._latency_seconds = latency_ms / 1000
         self._transport = asyncio.Transport()
         self._rest = b""
 
@@ -50,21 +52,27 @@ class Taker(asyncio.Protocol):
             if len(self._rest) < end:
                 return
             # A body inside a body has its quotes escaped.
-            self._transport.write(ANSWERS[self._rest.count(b'"MessageBody":', begin, end)])
+            self._answer(ANSWERS[self._rest.count(b'"MessageBody":', begin, end)])
             self._rest = self._rest[end:]
 
+    def _answer(self, data: bytes) -> None:
+        if self._latency_seconds:
+            asyncio.get_running_loop().call_later(self._latency_seconds, self._transport.write, data)
+        else:
+            self._transport.write(data)
 
-async def serve() -> None:
-    server = await asyncio.get_running_loop().create_server(Taker, "127.0.0.1", 0)
+
+async def serve(latency_ms: float) -> None:
+    server = await asyncio.get_running_loop().create_server(lambda: Taker(latency_ms), "127.0.0.1", 0)
     sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
     await server.serve_forever()
 
 
 @contextmanager
-def sqs_stub() -> Iterator[str]:
+def sqs_stub(*, latency_ms: float = 0) -> Iterator[str]:
     """Its endpoint."""
-    command = [sys.executable, "-P", "-m", "tests.benchmarks.rig.sqs_stub"]
+    command = [sys.executable, "-P", "-m", "tests.benchmarks.rig.sqs_stub", str(latency_ms)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
@@ -74,4 +82,4 @@ def sqs_stub() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve())
+    asyncio.run(serve(float(sys.argv[1])))
