@@ -30,7 +30,8 @@ just before the oldest unsettled fire_at, and never beyond what the wheel was dr
 
 Taking over. The entries are loaded from the beginning of time. A single fire exists, so it is unsettled: dispatch it. A
 recurring entry starts behind W, or, when it is *fresh*, at its own `next_at`: W may have passed before the entry was
-visible, since the API is slower than the wheel. `fresh` is cleared only after a checkpoint that covers what it fired.
+visible, since the API is slower than the wheel, or while it was parked. `fresh` is cleared only after a checkpoint that
+covers what it fired.
 
 Learning of changes. The API never speaks to a node. It writes an entry (for every change of an existing job with
 `next_at = now`, as a tombstone when nothing is left to fire), and sweeps find it: each looks back MARGIN further than
@@ -41,7 +42,9 @@ remembers. Further away, the entry is parked under that slot, only when no earli
 only if the entry still exists. Neither a move nor a delete needs the epoch: an accepted slot is a fact, whoever reports
 it. Where it lies then has an index, which what was announced only (`shared.domain.entry`) does not pay for. So a load
 reads two places, what was announced first: an entry that somebody parks meanwhile is met in the second. A sweep reads
-what is parked only where the last load does not reach, for nobody parks an entry that fires soon.
+what is parked only where the last load does not reach. An entry that another node parks within that reach, which a full
+node may do in the second in which it loses the shard, is met by the next load: late, but it is fresh, so W, which may
+have passed it meanwhile, says nothing about it.
 
 Bounded memory. A node holds so many entries at most (`capacity.py`). Near the cap, the residency shrinks and what fires
 later goes back to the table; at the cap, loads stop. W may pass only what was read: it ends where a load was cut, and

@@ -1,9 +1,9 @@
 """How far ahead a node keeps entries in memory, so that its memory is bounded whatever lies in the table.
 
 While there is room an entry whose next slot is within 6 h stays, which saves a write per fire. From half of the cap on
-the residency shrinks, down to a minute at the cap: what fires later goes back to the table and is read again when it is
-near, so the node finds its balance between memory and writes. At the cap loads stop where they are. What comes due
-within the two seconds that a sweep looks ahead is taken in even then: nothing waits in the table past its time.
+the residency shrinks, down to three minutes at the cap: what fires later goes back to the table and is read again when
+it is near, so the node finds its balance between memory and writes. At the cap loads stop where they are. What comes
+due within the two seconds that a sweep looks ahead is taken in even then: nothing waits in the table past its time.
 """
 
 from __future__ import annotations

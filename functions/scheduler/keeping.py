@@ -6,27 +6,31 @@ from dataclasses import dataclass
 from itertools import islice
 
 from functions.scheduler.ownership import Ownership
+from functions.scheduler.settings import Spread
 from shared.domain.events import job_completed
 from shared.domain.instants import Instant
 from shared.domain.keys import EntryKey
 from shared.ports import Completion
 
-#: How many entries of a shard one turn moves, each by a call of its own, so that the other steps get theirs.
-MOVES_AT_ONCE = 50
+#: How many entries one turn moves, each by calls of its own, so that the other steps get their turn in time.
+MOVES_AT_ONCE = 64
 
 
 @dataclass(slots=True)
 class Keeper:
     owned: Ownership
+    spread: Spread
 
     def tidy_once(self) -> None:
         """Delete the entries that are done with, move those that fire far ahead, end jobs whose last slot was skipped.
 
         Raises StoreError; what is not done is done next time, by this owner or the next one.
         """
-        for shard in list(self.owned.shards.values()):
+        shards = list(self.owned.shards.values())
+        for shard in shards:
             with self.owned.lock:
-                doomed, moving = list(shard.to_delete), dict(islice(shard.to_move.items(), MOVES_AT_ONCE))
+                doomed = list(shard.to_delete)
+                moving = dict(islice(shard.to_move.items(), max(MOVES_AT_ONCE // len(shards), 1)))
                 exhausted = list(shard.exhausted)
             for entry in exhausted:
                 job = self.owned.ports.jobs.get(entry.job_key)
@@ -38,10 +42,15 @@ class Keeper:
                     if is_completed and not job.state.has_ended:
                         self.owned.ports.announcements.add([job_completed(job, at=self.owned.ports.clock.now())])
             self.owned.ports.entries.delete([EntryKey(shard.number, entry_id) for entry_id in doomed])
-            for entry_id, next_at in moving.items():
-                self.owned.ports.entries.move(EntryKey(shard.number, entry_id), next_at)
+            moves = [(EntryKey(shard.number, entry_id), next_at) for entry_id, next_at in moving.items()]
+            list(self.spread(self._move, moves))
             with self.owned.lock:
                 shard.tidied(doomed, moving, exhausted)
+
+    def _move(self, move: tuple[EntryKey, Instant]) -> None:
+        key, next_at = move
+        # Gone, or further already: then there is nothing to do here.
+        self.owned.ports.entries.move(key, next_at)
 
     def checkpoint_once(self) -> None:
         """Make each watermark durable that has risen, and then mark the entries it speaks for. Raises StoreError."""

@@ -30,14 +30,16 @@ class Node:
     Raises ValueError when the constants of `settings.timing` contradict each other.
     """
 
-    def __init__(self, ports: Ports, settings: Settings, spread: Spread = in_order) -> None:
+    def __init__(
+        self, ports: Ports, settings: Settings, spread: Spread = in_order, spread_moves: Spread = in_order
+    ) -> None:
         self.settings = settings
         self.counts = Counts()
         self.owned = Ownership(ports, settings)
         outbox = Outbox(settings.timing.lead_ms / 3_000, settings.catch_up_per_second)
         auditor = Auditor(settings.audit, self.counts)
         self.dispatcher = Dispatcher(self.owned, outbox, auditor, self.counts, spread)
-        self._reader, self._keeper = Reader(self.owned), Keeper(self.owned)
+        self._reader, self._keeper = Reader(self.owned), Keeper(self.owned, spread_moves)
         self._audit = AuditStep(self.owned, outbox, auditor, self.counts)
         self.owned.on_lost += [self.dispatcher.let_go, auditor.drop_shard]
 

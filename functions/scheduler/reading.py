@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from functions.scheduler.capacity import residency_at
@@ -32,7 +33,7 @@ class Reader:
         started_at, before = self.owned.ports.clock.now(), shard.resident_count
         with self.owned.lock:
             self._adapt(shard)
-            gone = shard.begin_read()
+            shard.begin_read()
         until = Instant(started_at + min(self.owned.settings.timing.horizon_ms, shard.residency_ms))
         # In this order, or one that is parked meanwhile would be met in neither place.
         for read in (self.owned.ports.entries.announced, self.owned.ports.entries.parked):
@@ -44,7 +45,7 @@ class Reader:
                     _log.warning("full", extra={"action": "shard.load", "shard": shard.number, "until": until})
                     break
         with self.owned.lock:
-            shard.end_load(gone, started_at=started_at, until=until)
+            shard.end_load(started_at=started_at, until=until)
         if shard.resident_count - before >= MANY:
             # They stay, and have no cycles: looking through half a million would hold all threads up for a tenth of a
             # second each time.
@@ -52,24 +53,20 @@ class Reader:
         _log.debug("loaded", extra={"action": "shard.load", "shard": shard.number, "entries": shard.resident_count})
 
     def sweep_once(self) -> None:
-        """Read what the API wrote since the last sweep, which never parks anything; and what is parked too, where the
-        last load does not reach. Raises StoreError: a shard's next sweep looks back further.
-        """
+        """Read what the API wrote since the last sweep. Raises StoreError: a shard's next sweep looks back further."""
         timing = self.owned.settings.timing
         for shard in list(self.owned.shards.values()):
             if shard.coverage.swept_at is None:
                 continue
             started_at = self.owned.ports.clock.now()
             with self.owned.lock:
-                gone = shard.begin_read()
+                shard.begin_read()
             since = Instant(min(shard.coverage.swept_at, started_at) - timing.margin_ms)
             until = Instant(started_at + timing.sweep_ahead_ms)
-            entries = self.owned.ports.entries
-            for read in (entries.announced, entries.parked) if shard.coverage.until < until else (entries.announced,):
-                for page in read(shard.number, since=since, until=until):
-                    self._absorb(shard, page)
+            for page in self._pages(shard, since, until):
+                self._absorb(shard, page)
             with self.owned.lock:
-                shard.end_sweep(gone, started_at=started_at, since=since, until=until)
+                shard.end_sweep(started_at=started_at, since=since, until=until)
 
     def look_ahead_once(self) -> None:
         """Meet what fires soon early enough for the lead to grow with a herd: sweeps meet it when the lead is near.
@@ -86,11 +83,20 @@ class Reader:
             since = Instant(max(shard.looked_until + 1, now))
             if shard.coverage.swept_at is None or until <= since:
                 continue
-            for page in self.owned.ports.entries.announced(shard.number, since=since, until=until):
+            for page in self._pages(shard, since, until):
                 self._absorb(shard, page)
                 if self.owned.held_count >= self.owned.settings.most_residents:
                     break
             shard.looked_until = until
+
+    def _pages(self, shard: Shard, since: Instant, until: Instant) -> Iterator[list[Entry]]:
+        """Of the parked ones only what the last load did not reach: the API parks nothing, and what this node has
+        parked since keeps that reach short.
+        """
+        entries = self.owned.ports.entries
+        yield from entries.announced(shard.number, since=since, until=until)
+        if shard.coverage.until < until:
+            yield from entries.parked(shard.number, since=since, until=until)
 
     def _absorb(self, shard: Shard, page: list[Entry]) -> None:
         now = self.owned.ports.clock.now()

@@ -50,6 +50,7 @@ class Shard:
     #: What becomes of an entry once everything of it is settled: deleted (None) or moved to this instant.
     _leaving: dict[str, Instant | None] = field(default_factory=dict)
     _tombstones: dict[str, Entry] = field(default_factory=dict)
+    #: Left memory: a read that goes on may have them as they were.
     _gone: dict[str, None] = field(default_factory=dict)
     _fresh: dict[str, None] = field(default_factory=dict)
     _unsettled: dict[Flight, Instant] = field(default_factory=dict)
@@ -110,31 +111,25 @@ class Shard:
     def needs_load(self, now: Instant) -> bool:
         return self.coverage.needs_load(now, every_ms=self.timing.load_ms)
 
-    def begin_read(self) -> list[str]:
-        """Before a load or sweep reads: these left memory, and the table knows it, so what it reads has them right."""
+    def begin_read(self) -> None:
+        """Before a load or sweep reads. What left memory, and the table knows of it, will be read as it is now."""
         self.coverage.begin_read(self.to_move.values())
-        return [each for each in self._gone if each not in self.to_delete and each not in self.to_move]
+        self._gone = {each: None for each in self._gone if each in self.to_delete or each in self.to_move}
 
-    def end_load(self, gone: list[str], *, started_at: Instant, until: Instant) -> None:
+    def end_load(self, *, started_at: Instant, until: Instant) -> None:
         """A load that began at `started_at` has read everything with next_at <= until."""
-        self._forget(gone)
         self._is_caught_up = True
         self._fires_since = min(self._fires_since, started_at)
         self.coverage.loaded(started_at=started_at, until=until)
 
-    def end_sweep(self, gone: list[str], *, started_at: Instant, since: Instant, until: Instant) -> None:
+    def end_sweep(self, *, started_at: Instant, since: Instant, until: Instant) -> None:
         """A sweep that began at `started_at` has read everything with since <= next_at <= until."""
-        self._forget(gone)
         self._is_caught_up = True
         self.coverage.swept(started_at=started_at, since=since, until=until)
         for tombstone in list(self._tombstones.values()):
             if tombstone.next_at < started_at - self.timing.margin_ms:
                 self.to_delete[tombstone.entry_id] = None
                 del self._tombstones[tombstone.job_key]
-
-    def _forget(self, gone: list[str]) -> None:
-        for entry_id in gone:
-            self._gone.pop(entry_id, None)
 
     def absorb(self, entry: Entry, now: Instant) -> None:
         """Take in an entry as it was read. Meeting it again changes nothing."""

@@ -30,6 +30,7 @@ from shared.observability.pulse import Pulse
 #: Threads that send at once: as many calls are on their way while SQS takes its ten milliseconds for each. Beside a
 #: queue that answers at once four are as fast, and sixteen no slower.
 SENDERS = 16
+MOVERS = 8
 _TABLES = ("jobs", "job_schedules", "job_runs", "fleet")
 
 
@@ -57,13 +58,14 @@ def build_runner(environment: Mapping[str, str]) -> Runner:
     settings = Settings.from_environment(environment, node_id=f"node-{randomness.random_bytes(8).hex()}")
     logger_for("scheduler").append_keys(node_id=settings.node_id)
     metrics = MetricLog(metrics_namespace(environment), {"service": "scheduler"}, {"node_id": settings.node_id})
-    node = Node(ports, settings, over_threads(SENDERS))
+    # Threads of their own: a herd that is parked must not hold up one that is sent.
+    node = Node(ports, settings, over_threads(SENDERS, "sender"), over_threads(MOVERS, "mover"))
     return Runner(node, clock, Pulse(pulse_folder(environment)), metrics)
 
 
-def over_threads(count: int) -> Spread:
+def over_threads(count: int, name: str) -> Spread:
     """Several calls at once when there are several; a lone one costs no change of thread."""
-    pool = ThreadPoolExecutor(count, thread_name_prefix="sender")
+    pool = ThreadPoolExecutor(count, thread_name_prefix=name)
 
     def spread(call: Callable[[T], R], items: Iterable[T], /) -> Iterable[R]:
         waiting = list(items)

@@ -76,9 +76,10 @@ class Reading:
         if self.entry_store is None or dispatch.entry_id is None:
             return
         self.tally.count("orphan")
+        # Parked, perhaps, since the message was sent.
         key = EntryKey(dispatch.shard, dispatch.entry_id)
         _logger.warning("an entry without a job", extra={"action": "entry.orphan", "entry": key})
         try:
-            self.entry_store.delete([key])
+            self.entry_store.delete([key, key.parked])
         except StoreError as error:
             _logger.warning("not deleted", extra={"action": "entry.orphan", "entry": key, "error": str(error)})

@@ -34,7 +34,7 @@ class Entry:
     lane: str = "default"
     schedule: Schedule | None = None
     misfire: Misfire = Misfire()
-    #: The shard's watermark says nothing yet about this entry.
+    #: The shard's watermark says nothing about this entry: it may have passed while no owner had it in memory.
     fresh: bool = False
     run_id: str | None = None
     #: The planned instant of a single fire.

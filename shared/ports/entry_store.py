@@ -9,7 +9,9 @@ from shared.domain.keys import EntryKey
 
 
 class EntryStore(Protocol):
-    """Table `job_schedules` as the scheduler sees it. Entries are put by `JobStore.write` alone."""
+    """Table `job_schedules` as the scheduler sees it. Entries are put by `JobStore.write`, and single fires by
+    `RunStore.plan` and `postpone`.
+    """
 
     def announced(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
         """Pages of the shard's entries that are not parked, with since <= next_at <= until, in that order, strongly
@@ -35,7 +37,7 @@ class EntryStore(Protocol):
         ...
 
     def move(self, key: EntryKey, next_at: Instant) -> bool:
-        """Park the entry under `next_at`, not fresh, whether it was announced or parked until now; False, and nothing
+        """Park the entry under `next_at`, fresh, whether it was announced or parked until now; False, and nothing
         written, when it is gone or not earlier.
 
         True again when it is parked there already, so a lost answer is no loss. Of an entry that somebody else has

@@ -86,13 +86,14 @@ def parked(stores: Stores, name: str, *moments: int) -> Entry:
     """As it is parked after one move or more, which began where it was announced."""
     entry = stored(stores, name, NOW)
     for moment in moments:
+        stores.entries.clear_fresh([entry.key])
         assert stores.entries.move(entry.key, Instant(NOW + moment))
-        entry = replace(entry, entry_id=entry.key.parked.entry_id, next_at=Instant(NOW + moment), fresh=False)
+        entry = replace(entry, entry_id=entry.key.parked.entry_id, next_at=Instant(NOW + moment), fresh=True)
     return entry
 
 
 @pytest.mark.parametrize("moments", [(1,), (1, 2), (1, 7, 3 * DAY)])
-def test_a_move_parks_an_entry_which_is_then_not_fresh(stores: Stores, moments: tuple[int, ...]) -> None:
+def test_a_move_parks_an_entry_which_is_then_fresh_again(stores: Stores, moments: tuple[int, ...]) -> None:
     entry = parked(stores, "job", *moments)
 
     assert [found for page in stores.entries.parked(1, since=Instant(0), until=FOREVER) for found in page] == [entry]
@@ -151,7 +152,7 @@ def test_of_many_who_park_an_entry_the_furthest_wins(stores: Stores) -> None:
     race(lambda number: stores.entries.move(entry.key, Instant(NOW + 1 + number)))
 
     [found] = due(stores)
-    assert found == replace(entry, entry_id=entry.key.parked.entry_id, next_at=found.next_at, fresh=False)
+    assert found == replace(entry, entry_id=entry.key.parked.entry_id, next_at=found.next_at, fresh=True)
     assert found.next_at == NOW + RACERS
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -57,7 +58,9 @@ class NodeProcess:
             audit=audit,
             herds=world.herds,
         )
-        self.node = Node(ports, settings, self._spread)
+        if world.profile.most_residents is not None:
+            settings = replace(settings, most_residents=world.profile.most_residents)
+        self.node = Node(ports, settings, self._spread, self._spread)
         self._runner = Runner(self.node, clock)
         self._is_stopping = False
         self._loops: list[Task] = []

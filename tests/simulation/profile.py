@@ -24,6 +24,8 @@ class Profile:
     shards: int = 1
     workers: int = 2
     jobs: int = 6
+    #: What fits into a node's memory; with so little of it, loads and stays are short too. None: everything fits.
+    most_residents: int | None = None
     #: API calls per second.
     api_rate: float = 0.15
     audits: bool = False
@@ -196,6 +198,27 @@ def _silence(random: Random) -> Profile:
     )
 
 
+def _crowded(random: Random) -> Profile:
+    """Nodes whose memory is full, so that entries come and go, while shards change hands."""
+    return Profile(
+        duration_ms=random.randint(80, 140) * SECOND,
+        nodes=random.randint(1, 3),
+        shards=random.choice([1, 2, 4]),
+        jobs=random.randint(8, 14),
+        most_residents=random.randint(2, 8),
+        api_rate=random.choice([0.3, 1.0]),
+        slow=random.choice([0.05, 0.2]),
+        faulty=random.choice([0.0, 0.0, 0.05]),
+        trouble_ms=random.choice([0, 10, 25]) * SECOND,
+        kills=True,
+        pauses=random.random() < 0.5,
+        resizes=True,
+        skew_ms=random.choice([0, 45 * SECOND]),
+        slow_commits=random.choice([0.0, 0.3]),
+        unsent=random.choice([0.0, 0.3]),
+    )
+
+
 def _storm(random: Random) -> Profile:
     """Everything at once."""
     skew_ms = random.choice([0, 2 * SECOND, 45 * SECOND])
@@ -237,5 +260,6 @@ _FAMILIES = (
     (0.48, _late_entries),
     (0.53, _outages),
     (0.67, _silence),
+    (0.76, _crowded),
     (1.00, _storm),
 )

@@ -96,19 +96,18 @@ class RecordedEntryStore(MemoryEntryStore):
 
     def move(self, key: EntryKey, next_at: Instant) -> bool:
         is_moved = super().move(key, next_at)
-        self._check(key, "a move")
+        entry = self._tables.entries.get(key.shard, {}).get(key.parked.entry_id)
+        if entry is not None:
+            self._ledger.check_settled(entry, entry.next_at, "a move")
         return is_moved
 
     def clear_fresh(self, keys: Collection[EntryKey]) -> None:
         super().clear_fresh(keys)
         for key in keys:
-            self._check(key, "clearing fresh")
-
-    def _check(self, key: EntryKey, why: str) -> None:
-        entry = self._tables.entries.get(key.shard, {}).get(key.entry_id)
-        if entry is not None and not entry.fresh:
-            watermark = self._tables.leases.get(key.shard, Lease(key.shard)).watermark
-            self._ledger.check_settled(entry, max(watermark + 1, entry.next_at), why)
+            entry = self._tables.entries.get(key.shard, {}).get(key.entry_id)
+            if entry is not None:
+                watermark = self._tables.leases.get(key.shard, Lease(key.shard)).watermark
+                self._ledger.check_settled(entry, max(watermark + 1, entry.next_at), "clearing fresh")
 
 
 class RecordedRunStore(MemoryRunStore):

@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -59,6 +59,15 @@ def herds_of(seed: int) -> HerdRules:
     return HerdRules(most_ms=dice.choice([2_000, 4_700]), lanes=LANES, claims_per_second=dice.choice([0.5, 2.0]))
 
 
+#: So short that entries come and go within a world.
+CROWDED = {
+    "load_ms": 15 * SECOND,
+    "horizon_ms": 30 * SECOND,
+    "residency_ms": 40 * SECOND,
+    "shortest_residency_ms": 8 * SECOND,
+}
+
+
 class World:
     def __init__(self, seed: int, *, is_traced: bool = False) -> None:
         self.random = dice_of(seed)
@@ -78,7 +87,7 @@ class World:
         }
         note = self.note if is_traced else None
         self.network = Network(self.engine, Random(self.random.random()), self.profile, note)
-        self.timing = Timing()
+        self.timing = Timing() if self.profile.most_residents is None else replace(Timing(), **CROWDED)
         self.herds = herds_of(seed)
         self.worker_settings = WorkerSettings(longest_lead_ms=self.timing.lead_ms + self.herds.most_ms)
         self.ledger.acting = self._acting

@@ -54,10 +54,9 @@ ENTRIES_ANNOUNCED = "#shard = :shard AND #entry_id BETWEEN :since AND :until"
 ENTRIES_PARKED = "#shard = :shard AND #next_at BETWEEN :since AND :until"
 #: A deleted entry must stay deleted, and a parked one never moves back.
 ENTRY_IS_THERE = "attribute_exists(#entry_id)"
-PLACE_IS_FREE = "attribute_not_exists(#entry_id)"
 #: `attribute_exists`: an update creates the row it does not find, and a deleted entry must stay deleted.
 ENTRY_IS_EARLIER = "attribute_exists(#entry_id) AND #next_at < :next_at"
-MOVE_ENTRY = "SET #next_at = :next_at"
+MOVE_ENTRY = "SET #next_at = :next_at, #fresh = :fresh"
 
 # job_runs -----------------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sys import intern
 
-from shared.adapters.dynamodb.attributes import Row, read_text, read_whole, text, whole
+from shared.adapters.dynamodb.attributes import Row, flag, read_text, read_whole, text, whole
 from shared.adapters.dynamodb.columns import (
     flag_column,
     read_columns,
@@ -27,6 +27,7 @@ PARTITION = "shard"
 SORT = "entry_id"
 NEXT_AT = "next_at"
 FRESH = "fresh"
+IS_FRESH = flag(True)
 
 COLUMNS = (
     text_column("job_key"),
@@ -62,6 +63,6 @@ def read_entry(row: Row) -> Entry:
 
 
 def parked(row: Row, at: Instant) -> Row:
-    """The row of an entry, as it is parked under `at`; what a newer version added to it stays."""
+    """The row of an entry, as it is parked under `at`. What a newer version added to it stays."""
     key = EntryKey(read_whole(row[PARTITION]), read_text(row[SORT]))
-    return {name: value for name, value in row.items() if name != FRESH} | key_of(key.parked) | {NEXT_AT: whole(at)}
+    return row | key_of(key.parked) | {NEXT_AT: whole(at), FRESH: IS_FRESH}

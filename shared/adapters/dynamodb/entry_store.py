@@ -18,7 +18,7 @@ from shared.domain.keys import EntryKey, announced_id
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-#: Rows of a page of `due`: a shard is planned while its next page is still in the table.
+#: Rows of a page: a shard is planned while its next page is still in the table.
 PAGE_SIZE = 500
 
 
@@ -93,8 +93,7 @@ class DynamoEntryStore:
         return True
 
     def _park(self, row: Row, next_at: Instant) -> None:
-        """Raises TransactionRefused when the entry is not there any more, or parked already."""
-        parked = entry_rows.parked(row, next_at)
+        """Raises TransactionRefused when the entry is not there any more."""
         items: list[Any] = [
             {
                 "Delete": {
@@ -104,14 +103,7 @@ class DynamoEntryStore:
                     "ExpressionAttributeNames": conditions.names(conditions.ENTRY_IS_THERE),
                 }
             },
-            {
-                "Put": {
-                    "TableName": self._table,
-                    "Item": parked,
-                    "ConditionExpression": conditions.PLACE_IS_FREE,
-                    "ExpressionAttributeNames": conditions.names(conditions.PLACE_IS_FREE),
-                }
-            },
+            {"Put": {"TableName": self._table, "Item": entry_rows.parked(row, next_at)}},
         ]
         self._calls.repeat("entries.park", lambda: self._client.transact_write_items(TransactItems=items))
 
@@ -126,7 +118,7 @@ class DynamoEntryStore:
                     UpdateExpression=conditions.MOVE_ENTRY,
                     ConditionExpression=conditions.ENTRY_IS_EARLIER,
                     ExpressionAttributeNames=conditions.names(conditions.MOVE_ENTRY, conditions.ENTRY_IS_EARLIER),
-                    ExpressionAttributeValues={":next_at": whole(next_at)},
+                    ExpressionAttributeValues={":next_at": whole(next_at), ":fresh": entry_rows.IS_FRESH},
                     ReturnValuesOnConditionCheckFailure="ALL_OLD",
                 ),
             )

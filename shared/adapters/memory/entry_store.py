@@ -58,7 +58,7 @@ class MemoryEntryStore:
             if entry.next_at == next_at:
                 return entry.key.is_parked
             del of_shard[entry.entry_id]
-            self._tables.put_entry(replace(entry, entry_id=key.parked.entry_id, next_at=next_at, fresh=False))
+            self._tables.put_entry(replace(entry, entry_id=key.parked.entry_id, next_at=next_at, fresh=True))
             return True
 
     def clear_fresh(self, keys: Collection[EntryKey]) -> None:

@@ -89,7 +89,7 @@ def node_over(orders: Orders) -> tuple[Node, Watched]:
         randomness=SystemRandomness(),
     )
     settings = Settings("node-bench", "bench", orders.shards, most_residents=orders.most_residents)
-    return Node(ports, settings, over_threads(orders.senders)), watched
+    return Node(ports, settings, over_threads(orders.senders, "sender")), watched
 
 
 def run(orders: Orders) -> dict[str, float]:

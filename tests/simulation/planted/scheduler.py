@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 from unittest.mock import patch
@@ -10,8 +10,10 @@ from unittest.mock import patch
 from functions.scheduler import dispatching
 from functions.scheduler.due import Due
 from functions.scheduler.membership import Observer
+from functions.scheduler.reading import Reader
 from functions.scheduler.shard import Shard
-from shared.domain.instants import SECOND
+from shared.domain.entry import Entry
+from shared.domain.instants import SECOND, Instant
 from shared.domain.keys import run_id_of
 from shared.domain.run import Run
 from shared.domain.timing import Timing
@@ -49,6 +51,10 @@ def _settle_and_leave_the_job(self: Shard, due: Due, *, by_row: bool = False) ->
 _SETTLE = Shard.settle
 
 
+def _announced_pages(self: Reader, shard: Shard, since: Instant, until: Instant) -> Iterator[list[Entry]]:
+    yield from self.owned.ports.entries.announced(shard.number, since=since, until=until)
+
+
 REQUIRED = (
     Mutant("short_sweep", "sweeps look back MARGIN, not 15 s", _short_sweep),
     Mutant(
@@ -59,6 +65,12 @@ REQUIRED = (
     ),
 )
 FOUND = (
+    Mutant(
+        "parked_unswept",
+        "a sweep reads what is parked where the last load does not reach",
+        instead(Reader, "_pages", _announced_pages),
+        worlds=lambda profile: profile.most_residents is not None,
+    ),
     Mutant(
         "gap_row",
         "a gap has a run_id of its own, not that of its first slot, which may have a row",

@@ -28,7 +28,7 @@ def _move_that_creates(stack: ExitStack) -> None:
         of_shard = self._tables.entries.setdefault(key.shard, {})
         if not {key.entry_id, key.parked.entry_id} & of_shard.keys() and key.parked in ghosts:
             parked = key.parked.entry_id
-            of_shard[parked] = replace(ghosts[key.parked], entry_id=parked, next_at=next_at, fresh=False)
+            of_shard[parked] = replace(ghosts[key.parked], entry_id=parked, next_at=next_at, fresh=True)
         return original_move(self, key, next_at)
 
     original_apply, original_move = MemoryJobStore._apply, MemoryEntryStore.move

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from functions.scheduler.audit_rules import AuditRules
 from shared.adapters.memory.entry_store import MemoryEntryStore
 from shared.adapters.memory.tables import MemoryTables
 from shared.domain.entry import Entry
-from shared.domain.instants import MINUTE, SECOND, Instant
+from shared.domain.instants import DAY, MINUTE, SECOND, Instant, to_rfc3339
+from shared.domain.job import Job
 from shared.domain.keys import EntryKey
+from shared.domain.sharding import shard_of
 from tests.unit.scheduler.world import SHARDS, World
 
 
@@ -51,6 +54,66 @@ def test_an_entry_that_another_node_parks_while_a_load_goes_on_is_met() -> None:
     assert sum(shard.resident_count for shard in node.shards.values()) == len(jobs)
     world.run(10 * MINUTE)
     assert {each.job_key for each in world.sent} == {job.job_key for job in jobs}
+
+
+def announced_entry(world: World, job: Job) -> Entry:
+    [entry] = [
+        entry for shard in world.tables.entries.values() for entry in shard.values() if entry.job_key == job.job_key
+    ]
+    return entry
+
+
+def slots_sent(world: World, job: Job) -> list[Instant]:
+    return [each.slot for each in world.sent if (each.job_key, each.generation) == (job.job_key, job.generation)]
+
+
+def test_what_goes_back_to_the_table_right_before_a_load_is_read_by_it() -> None:
+    """The load left it aside as what had just left memory, and said that it had read so far: a slot was passed."""
+    world = World()
+    world.clock.advance(1_000 - world.now % 1_000)
+    fires_at = Instant(world.now + 300 * SECOND - 200)
+    job = world.create("often", every="PT4M50S", anchor=to_rfc3339(fires_at))
+    job = world.reschedule(job)
+    # By an earlier owner: it lies under the id that it will have again.
+    assert world.entries.move(announced_entry(world, job).key, fires_at)
+    for number in range(20):
+        world.create(f"once-{number}", at=to_rfc3339(fires_at))
+    shard = shard_of(job.job_key, SHARDS)
+    world.create(next(name for name in map(str, range(99)) if shard_of(f"acme/{name}", SHARDS) == shard), every="PT10S")
+    node = world.start_node("a", settings={"most_residents": 23, "audit": AuditRules(every_ms=DAY, rows_per_minute=0)})
+    world.run(5 * MINUTE + 400)
+    assert node.shards[shard].coverage.loaded_at == fires_at + 200, "a load came right after its fire"
+
+    world.run(20 * MINUTE)
+
+    assert slots_sent(world, job) == [fires_at + 290 * SECOND * number for number in range(5)]
+    assert all(each.enqueued_at < each.fire_at for each in world.sent)
+
+
+def test_what_another_node_parks_within_the_reach_of_the_last_load_is_never_passed() -> None:
+    """A full node parks a job that was just changed, in the second in which another one takes the shard."""
+    world = World()
+    world.clock.advance(1_000 - world.now % 1_000)
+    first_of: dict[int, Job] = {}
+    for number in range(60):
+        shard = shard_of(f"acme/{number}", SHARDS)
+        job = world.create(str(number), every="PT10S" if shard in first_of else "PT1H")
+        first_of.setdefault(shard, job)
+    no_audit = {"audit": AuditRules(every_ms=DAY, rows_per_minute=0)}
+    full = world.start_node("full", settings={"most_residents": 56, **no_audit})
+    world.run(20 * SECOND)
+    taker = world.start_node("taker", settings=no_audit)
+    while not taker.shards:
+        world.run(50)
+    [shard] = set(full.shards) & set(taker.shards)
+    job = world.reschedule(first_of[shard], every="PT4M")
+    full.sweep_once()
+    full.tidy_once()
+    assert announced_entry(world, job).key.is_parked
+
+    world.run(14 * MINUTE)
+
+    assert slots_sent(world, job) == [job.from_at + 4 * MINUTE * number for number in (1, 2, 3)]
 
 
 def test_a_sweep_asks_for_parked_entries_only_where_the_last_load_does_not_reach() -> None:

@@ -9,7 +9,7 @@ import pytest
 from functions.worker.targets import failed, succeeded
 from shared.domain.instants import DAY, SECOND, Instant
 from shared.domain.job import JobState, RetryPolicy
-from shared.domain.keys import EntryKey
+from shared.domain.keys import EntryKey, announced_id, schedule_name
 from shared.domain.message import Dispatch
 from shared.domain.run import Run, RunStatus
 from tests.unit.worker.workshop import Workshop
@@ -125,7 +125,8 @@ def test_a_slot_cancelled_by_somebody_stays_so_when_the_job_changes(shop: Worksh
 
 def test_an_entry_without_a_job_is_deleted_by_the_claim_that_finds_none(shop: Workshop) -> None:
     job = shop.put_job()
-    dispatch = shop.dispatch(job, entry_id="the entry")
+    key = EntryKey(0, announced_id(7, schedule_name(job.job_key, job.generation)))
+    dispatch = shop.dispatch(job, entry_id=key.entry_id)
     del shop.tables.jobs[job.job_key]
     deleted: list[EntryKey] = []
     shop.entry_store.delete = deleted.extend  # type: ignore[method-assign, assignment]
@@ -133,4 +134,4 @@ def test_an_entry_without_a_job_is_deleted_by_the_claim_that_finds_none(shop: Wo
     shop.run_all(shop.executor())
 
     assert shop.run_of(dispatch).status is RunStatus.CANCELLED
-    assert deleted == [EntryKey(dispatch.shard, "the entry")]
+    assert deleted == [key, key.parked]
