@@ -140,6 +140,7 @@ class Carillon(Construct):
                 **shards,
                 **runs,
                 **sweep,
+                "CARILLON_SENDERS": str(environment.senders),
                 **longest_lead,
                 HOLDING_LANES_VARIABLE: ",".join(environment.ecs_lanes),
                 **traces,

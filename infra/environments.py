@@ -30,6 +30,8 @@ LOCAL = Environment(
     shard_count=4,
     lanes=lanes_on("ecs", usual=2, others=2),
     worker=TaskSettings(tasks=1),
+    # The emulator is one core, which the others would only wait for, and the workers behind them.
+    senders=4,
     # One machine has one clock, and whoever tries out what happens when a worker dies does not wait for long.
     worker_lease_seconds=10,
     clock_bound_ms=1_000,

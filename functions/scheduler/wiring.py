@@ -27,9 +27,7 @@ from shared.observability.logs import logger_for
 from shared.observability.metrics import MetricLog
 from shared.observability.pulse import Pulse
 
-#: Threads that send at once: as many calls are on their way while SQS takes its ten milliseconds for each. Beside a
-#: queue that answers at once four are as fast, and sixteen no slower.
-SENDERS = 16
+#: Calls at once that park entries.
 MOVERS = 8
 _TABLES = ("jobs", "job_schedules", "job_runs", "fleet")
 
@@ -42,7 +40,8 @@ def build_runner(environment: Mapping[str, str]) -> Runner:
     clock, randomness = SystemClock(), SystemRandomness()
     # Sweeps and loads: an answer of many entries is read in a fifth of the time.
     dynamodb = directly(dynamodb_client(), "query", "batch_get_item", "batch_write_item")
-    sqs = directly(sqs_client(), "send_message_batch")
+    settings = Settings.from_environment(environment, node_id=f"node-{randomness.random_bytes(8).hex()}")
+    sqs = directly(sqs_client(connections=settings.senders), "send_message_batch")
     calls = Calls(clock, randomness, Patience(budget=RetryBudget()))
     traces = traces_from(environment, service="scheduler")
     ports = Ports(
@@ -55,11 +54,10 @@ def build_runner(environment: Mapping[str, str]) -> Runner:
         randomness=randomness,
         announcements=Announcements(event_bus_from(environment, clock, randomness)),
     )
-    settings = Settings.from_environment(environment, node_id=f"node-{randomness.random_bytes(8).hex()}")
     logger_for("scheduler").append_keys(node_id=settings.node_id)
     metrics = MetricLog(metrics_namespace(environment), {"service": "scheduler"}, {"node_id": settings.node_id})
     # Threads of their own: a herd that is parked must not hold up one that is sent.
-    node = Node(ports, settings, over_threads(SENDERS, "sender"), over_threads(MOVERS, "mover"))
+    node = Node(ports, settings, over_threads(settings.senders, "sender"), over_threads(MOVERS, "mover"))
     return Runner(node, clock, Pulse(pulse_folder(environment)), metrics)
 
 

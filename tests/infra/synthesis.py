@@ -91,6 +91,7 @@ EVERY_SETTING: dict[str, object] = {
     "scheduler": {"tasks": 3, "most": 9, "cpu_units": 512, "memory_mb": 2048},
     "worker": {"tasks": 1, "most": 4},
     "sweep_interval_ms": 2000,
+    "senders": 8,
     "lanes": {"default": {"host": "ecs"}, "catchup": {"host": "lambda-warm", "concurrency": 40}},
     "worker_reserved_concurrency": 100,
     "worker_snap_start": True,

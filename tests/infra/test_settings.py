@@ -56,6 +56,7 @@ REFUSED: list[tuple[object, str]] = [
     ({"shard_count": 257}, "setting shard_count"),
     ({"shard_count": "many"}, "setting shard_count of environment dev: input should be a valid integer"),
     ({"sweep_interval_ms": 999}, "setting sweep_interval_ms"),
+    ({"senders": 0}, "setting senders"),
     ({"sweep_interval_ms": 10_001}, "setting sweep_interval_ms"),
     ({"scheduler": {"tasks": 0}}, "scheduler.tasks is 0: give at least 1"),
     ({"scheduler": {"tasks": 7}}, r"most \(6\) must be at least tasks \(7\): raise it"),

@@ -19,8 +19,8 @@ from typing import Any
 
 from functions.scheduler.node import Node
 from functions.scheduler.runner import Runner
-from functions.scheduler.settings import Ports, Settings
-from functions.scheduler.wiring import SENDERS, over_threads
+from functions.scheduler.settings import SENDERS, Ports, Settings
+from functions.scheduler.wiring import over_threads
 from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.client import dynamodb_client, sqs_client
 from shared.adapters.aws.direct import directly
