@@ -30,10 +30,16 @@ def changed(**members: object) -> str:
 
 
 def test_a_dispatch_reads_back_as_it_was_written() -> None:
-    odd = replace(DISPATCH, job_key='acme/"\\ \n\u2028 ü 🎉')
+    odd = replace(DISPATCH, job_key='acme/"\\ \n\u2028 ü 🎉', entry_id='0001#acme/"\\ \n ü#7')
     assert decode(encode(odd)) == odd
     assert decode(encode(DISPATCH)) == DISPATCH
     assert decode(encode(replace(DISPATCH, is_single=False, kind=RunKind.SCHEDULED))).kind is RunKind.SCHEDULED
+
+
+def test_a_dispatch_of_before_entries_were_named_is_read() -> None:
+    document = json.loads(encode(replace(DISPATCH, entry_id="0001#acme/nightly#7")))
+    del document["entry_id"]
+    assert decode(json.dumps(document)) == DISPATCH
 
 
 def test_the_next_version_is_read_and_its_new_members_ignored() -> None:

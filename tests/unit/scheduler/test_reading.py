@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from functions.scheduler.audit_rules import AuditRules
+from functions.scheduler.keeping import MOVES_AT_ONCE
 from shared.adapters.memory.entry_store import MemoryEntryStore
 from shared.adapters.memory.tables import MemoryTables
 from shared.domain.entry import Entry
@@ -56,7 +57,7 @@ def test_an_entry_that_another_node_parks_while_a_load_goes_on_is_met() -> None:
     assert {each.job_key for each in world.sent} == {job.job_key for job in jobs}
 
 
-def announced_entry(world: World, job: Job) -> Entry:
+def stored_entry(world: World, job: Job) -> Entry:
     [entry] = [
         entry for shard in world.tables.entries.values() for entry in shard.values() if entry.job_key == job.job_key
     ]
@@ -75,7 +76,7 @@ def test_what_goes_back_to_the_table_right_before_a_load_is_read_by_it() -> None
     job = world.create("often", every="PT4M50S", anchor=to_rfc3339(fires_at))
     job = world.reschedule(job)
     # By an earlier owner: it lies under the id that it will have again.
-    assert world.entries.move(announced_entry(world, job).key, fires_at)
+    assert world.entries.move(stored_entry(world, job).key, fires_at)
     for number in range(20):
         world.create(f"once-{number}", at=to_rfc3339(fires_at))
     shard = shard_of(job.job_key, SHARDS)
@@ -109,7 +110,7 @@ def test_what_another_node_parks_within_the_reach_of_the_last_load_is_never_pass
     job = world.reschedule(first_of[shard], every="PT4M")
     full.sweep_once()
     full.tidy_once()
-    assert announced_entry(world, job).key.is_parked
+    assert stored_entry(world, job).key.is_parked
 
     world.run(14 * MINUTE)
 
@@ -131,3 +132,36 @@ def test_a_sweep_asks_for_parked_entries_only_where_the_last_load_does_not_reach
         shard.coverage.without(Instant(world.now + SECOND))
     node.sweep_once()
     assert entries.reads.count("parked") == len(node.shards)
+
+
+def test_one_turn_parks_so_many_at_most_whatever_the_number_of_shards() -> None:
+    world = World()
+    for number in range(3 * MOVES_AT_ONCE):
+        world.reschedule(world.create(str(number), every="P1D"))
+    node = world.start_node("a")
+    node.plan_once()
+    node.load_once()
+    node.sweep_once()
+
+    def parked() -> int:
+        return sum(entry.key.is_parked for of_shard in world.tables.entries.values() for entry in of_shard.values())
+
+    node.tidy_once()
+    assert 0 < parked() <= MOVES_AT_ONCE
+
+    world.run(5 * SECOND)
+    assert parked() == 3 * MOVES_AT_ONCE
+
+
+def test_a_dispatch_names_the_entry_of_its_job_wherever_it_lies() -> None:
+    world = World()
+    announced, parked = world.create("announced", every="PT1S"), world.create("parked", every="PT1S")
+    key = stored_entry(world, parked).key
+    assert world.entries.move(key, Instant(stored_entry(world, parked).next_at + SECOND))
+    named = {job.job_key: stored_entry(world, job).entry_id for job in (announced, parked)}
+    world.start_node("a")
+
+    world.run(5 * SECOND)
+
+    assert {(each.job_key, each.entry_id) for each in world.sent} == set(named.items())
+    assert named[parked.job_key] == key.parked.entry_id
