@@ -109,24 +109,28 @@ class Level:
         Stops at a crowded bucket that is only partly due.
         """
         taken: list[tuple[str, int]] = []
-        width_ms, buckets = self.width_ms, self.buckets
+        width_ms, buckets, filled = self.width_ms, self.buckets, self._filled
         # Buckets before this one are due as a whole; it may be in part.
         number, partly = self._first, (now_ms + 1) // width_ms
         while number < partly and buckets:
             bucket = buckets.get(number)
             if bucket is None:
-                self._first = number = number + 1 if number + 1 in buckets else self._following(number)
-            elif len(bucket) <= count:
-                count -= len(bucket)
-                taken += bucket.items()
-                del buckets[number]
-                if number in self._filled:
-                    self._refill(number)
+                number = self._following(number)
+                continue
+            if len(bucket) > count:
+                taken += [bucket.popitem() for _ in range(count)]
+                break
+            count -= len(bucket)
+            taken += bucket.items()
+            del buckets[number]
+            if number in filled:
+                self._refill(number)
             else:
-                return taken + [bucket.popitem() for _ in range(count)]
-        if number == partly and count and number * width_ms <= now_ms:
+                number += 1
+        self._first = number
+        if number == partly and count:
             bucket = buckets.get(number)
-            if bucket is not None and len(bucket) <= CALM and number not in self._filled:
+            if bucket is not None and len(bucket) <= CALM and number not in filled and min(bucket.values()) <= now_ms:
                 self._take_some(bucket, now_ms, count, taken)
         return taken
 
@@ -140,8 +144,6 @@ class Level:
         return [bucket.popitem() for _ in range(count)]
 
     def _take_some(self, bucket: dict[str, int], now_ms: int, count: int, taken: list[tuple[str, int]]) -> None:
-        if min(bucket.values()) > now_ms:
-            return
         due = [timer for timer in bucket.items() if timer[1] <= now_ms][:count]
         for key, _ in due:
             del bucket[key]
