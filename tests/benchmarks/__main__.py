@@ -18,7 +18,7 @@ from tests.benchmarks import report
 from tests.benchmarks.budgets import BUDGETS
 from tests.benchmarks.outcome import FOLDER, ROOT, SKIPPED, Result, read_all, say
 
-#: In the order in which they run; the whole takes ten minutes on two cores.
+#: In the order in which they run; the whole takes half an hour on two cores, and `peers` as long again.
 BENCHES = (
     *("wheel", "schedules", "api", "units", "dispatch", "load", "growth"),
     *("end_to_end", "fail_over"),

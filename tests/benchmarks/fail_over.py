@@ -100,6 +100,7 @@ def main() -> int:
     killed, asked_to_end = medians["kill -9"], medians["SIGTERM"]
     figures = {
         "recovered_ms": killed["recovered_ms"],
+        "first_late_ms": killed["first_late_s"] * SECOND,
         "normal_ms": killed["normal_s"] * SECOND,
         "lost": max(killed["lost"], asked_to_end["lost"]),
         "duplicates": max(killed["duplicates"], asked_to_end["duplicates"]),

@@ -32,11 +32,12 @@ PARTS = ("dispatch", "queue", "claim", "start")
 #: Requests at once: the API is a process per request, and the emulator is one core.
 CLIENTS = 2
 JOBS_OF_A_REQUEST = 100
-#: From the end of the creation to the first slot.
+#: From the end of the creation to the first slot, should the creation take `SLACK` times as long as the last one.
 AHEAD_SECONDS = 4.0
+SLACK = 1.5
+#: Before the first slot: from here on CPU is counted.
+QUIET_SECONDS = 1.0
 LATENESS_ALLOWED_SECONDS = 60.0
-#: So many entries halve the rate: the emulator looks at each of them in every sweep.
-SLOWED_BY = 4_000
 LOOK_SECONDS = 0.5
 
 
@@ -74,16 +75,18 @@ class System:
     def run(self, work: Work, *, during: Callable[[Instant], None] = lambda _first: None) -> dict[str, Any]:
         """Create the jobs ahead, let them fire, and tell what became of them. `during` is called before the first."""
         group = f"{work.name}-{uuid4().hex[:6]}"
-        count, rate = work.jobs, self.rate
-        first = Instant(ceil_to_second(now() + (count / rate * (1.25 + count / SLOWED_BY) + AHEAD_SECONDS) * SECOND))
+        count = work.jobs
+        first = ceil_to_second(now() + (count / self.rate * SLACK + AHEAD_SECONDS) * SECOND)
         created_at = time.monotonic()
-        before = self.cpu()
+        before_creation = self.cpu()
         self._create([job_of(work, number, first, group) for number in range(count)])
         submit_seconds = time.monotonic() - created_at
         self.rate = count / submit_seconds
-        submitted = self.cpu()
+        created = self.cpu()
         if now() > first:
             say(f"  creating took {submit_seconds:.1f} s, longer than planned: the first slots were late at once")
+        time.sleep(max(0.0, (first - now()) / SECOND - QUIET_SECONDS))
+        before = self.cpu()
         during(first)
         self._wait_for_end(first + work.seconds * SECOND)
         after = self.cpu()
@@ -92,8 +95,8 @@ class System:
             **summary(starts_of(runs), expected=work.starts),
             "parts_ms": parts_of(runs),
             "submit_per_second": round(self.rate),
-            "cpu_seconds": {name: round(after[name] - submitted[name], 2) for name in after},
-            "cpu_seconds_to_submit": {name: round(submitted[name] - before[name], 2) for name in after},
+            "cpu_seconds": {name: round(after[name] - before[name], 2) for name in after},
+            "cpu_seconds_to_submit": {name: round(created[name] - before_creation[name], 2) for name in after},
         }
 
     def run_now(self, work: Work) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from shared.domain.instants import SECOND
 from tests.benchmarks.end_to_end.figures import Start, medians_of, recovery, resumed_seconds, summary
 from tests.benchmarks.end_to_end.work import EACH_SECOND, HERD, SPREAD, Work
 from tests.benchmarks.outcome import Bench, Cell, Result, Table, read_all, say
@@ -97,7 +98,7 @@ def table_of(work: Work, rows: Mapping[Peer, Found], carillon: Result | None) ->
             "Carillon, all of the local stack",
             *mine,
             1.0,
-            None if work.seconds else ours.get(f"{work.name}_last_start_ms", 0) / 1000,
+            None if work.seconds else ours.get(f"{work.name}_last_start_ms", 0) / SECOND,
             ours.get(f"{work.name}_lost"),
             ours.get(f"{work.name}_submit_per_s"),
             sum(ours.get(f"{work.name}_{who}_cpu_s", 0) for who in ("scheduler", "worker")),
@@ -131,8 +132,10 @@ def table_of(work: Work, rows: Mapping[Peer, Found], carillon: Result | None) ->
 
 def fail_over_table(rows: Mapping[tuple[Peer, str], Found], carillon: Result | None) -> Table:
     ours = {} if carillon is None else carillon.figures
-    mine = ("Carillon, its node killed", "default", None, ours.get("normal_ms", 0) / 1000)
-    cells: list[Sequence[Cell]] = [(*mine, ours.get("lost"), ours.get("duplicates"))]
+    late = (ours.get(name, 0) / SECOND for name in ("first_late_ms", "normal_ms"))
+    cells: list[Sequence[Cell]] = [
+        ("Carillon, its node killed", "default", *late, ours.get("lost"), ours.get("duplicates"))
+    ]
     for (peer, style), found in rows.items():
         cells.append((peer.title, style, *(found[name] for name in ("first_late_s", "normal_s", "lost", "duplicates"))))
     return Table(
@@ -146,7 +149,7 @@ def fail_over_table(rows: Mapping[tuple[Peer, str], Found], carillon: Result | N
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = sorted({peer.name for peer in (*PEERS, *FAIL_OVER)})
-    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--only", nargs="*", choices=names, default=names)
     parser.add_argument("--skip-fail-over", action="store_true")
