@@ -1,7 +1,8 @@
 """One owned shard in memory: its entries, their next slots in a timing wheel, and what is not settled yet.
 
 No I/O and no clock: a node feeds it with entries and time, and carries out what it asks for. The rules are those of
-design section 3; `absorb` is the take-over rule, `expire` the tick, `settle` and `safe_watermark` the watermark.
+design section 3; `absorb` is the take-over rule, `expire` the tick, `settle` and `safe_watermark` the watermark
+(`unsettled.py` holds what is in flight, `coverage.py` what was read).
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from functions.scheduler.coverage import NEVER, Coverage
-from functions.scheduler.due import Due, Flight, fire_at_of, flight_of
+from functions.scheduler.due import Due, fire_at_of
 from functions.scheduler.firing import fire
 from functions.scheduler.herds import Herds
 from functions.scheduler.recall import Recall
 from functions.scheduler.resident import Resident, key_of, resident_of
+from functions.scheduler.unsettled import Unsettled
 from functions.scheduler.wheel import TimingWheel
 from shared.domain.entry import Entry, first_unsettled
 from shared.domain.fleet import Lease
@@ -53,22 +55,18 @@ class Shard:
     #: Left memory: a read that goes on may have them as they were.
     _gone: dict[str, None] = field(default_factory=dict)
     _fresh: dict[str, None] = field(default_factory=dict)
-    _unsettled: dict[Flight, Instant] = field(default_factory=dict)
-    _position: Instant = Instant(0)
-    _has_settled: bool = False
+    _unsettled: Unsettled = field(init=False)
     #: Where the misfire policy has decided: not each slot up to here has a run.
     _decided_until: dict[str, Instant] = field(default_factory=dict)
     #: Before the first load another owner fired, whose decisions are not known.
     _fires_since: Instant = NEVER
-    #: The highest watermark ever asked for: whatever became of the answer, it may be what is stored.
-    _asked: Instant = Instant(0)
     #: The table was read since the shard was taken: of a shard loaded before, the last owner has met more since.
     _is_caught_up: bool = True
 
     def __post_init__(self) -> None:
         self.residency_ms = self.timing.residency_ms
         self._wheel = TimingWheel(start_ms=self.started_at)
-        self._position = self.lease.watermark
+        self._unsettled = Unsettled(drained_until=self.lease.watermark)
 
     @property
     def number(self) -> int:
@@ -98,8 +96,7 @@ class Shard:
 
     def lag_ms(self, now: Instant) -> int:
         """How long ago the oldest slot was due that is not settled, or the wheel was last found drained."""
-        oldest = min(self._unsettled.values(), default=now)
-        return max(0, now - oldest, now - (self._position - self.timing.lead_ms))
+        return self._unsettled.lag_ms(now, lead_ms=self.timing.lead_ms)
 
     def taken(self, lease: Lease) -> None:
         """Owned from now on; no watermark until the table was read once more."""
@@ -187,9 +184,8 @@ class Shard:
         if due is not None and due - now <= self.residency_ms:
             earlier_ms = self.herds.earlier_ms(due, resident.rest.lane, now)
             self._wheel.schedule(resident.key, due - earlier_ms if earlier_ms else due)
-            # Read late, perhaps on a later page of a load, when the wheel had been drained past it: until it is popped
-            # the watermark must not.
-            self._position = min(self._position, Instant(due - 1))
+            # Read late, perhaps on a later page of a load, when the wheel had been drained past it.
+            self._unsettled.met(due)
             return
         resident.slot = None
         self._leaving[resident.key] = due
@@ -219,7 +215,7 @@ class Shard:
                 # An empty answer alone proves nothing: the wheel opens a crowded bucket by parts. And only now nothing
                 # due is left, since an entry that was popped may have had a next slot that is late as well.
                 if self._wheel.next_due(due_until) != due_until:
-                    self._position = Instant(due_until)
+                    self._unsettled.drained_until = Instant(due_until)
                 break
             limit -= len(popped)
             for key, _ in popped:
@@ -233,7 +229,7 @@ class Shard:
         if fired.is_decided:
             self._decided_until[resident.key] = fired.last
         for due in fired.dues:
-            self._unsettled[flight_of(due)] = due.fire_at
+            self._unsettled.add(due)
         resident.unsettled += len(fired.dues)
         schedule = None if resident.is_single else resident.schedule
         resident.slot = None if schedule is None else next_slot(schedule, fired.last)
@@ -246,10 +242,8 @@ class Shard:
             self.exhausted.append(due.entry)
         if due.is_resent:
             return
-        if self._unsettled.pop(flight_of(due), None) is None:
-            # Sent before this shard was lost and taken again: true, but not among what this ownership waits for.
+        if not self._unsettled.settle(due):
             return
-        self._has_settled = True
         resident = self._resident(due.entry)
         if resident is None:
             return
@@ -278,10 +272,7 @@ class Shard:
     def recall(self, keys: list[str]) -> list[Recall]:
         """What these entries say about the past, of those that are in memory and recurring."""
         asked = {each.entry_id: each for key in keys if (each := self._residents.get(key)) is not None}
-        unsettled: dict[str, set[Instant]] = {entry_id: set() for entry_id in asked}
-        for entry_id, slot, _ in self._unsettled:
-            if entry_id in unsettled:
-                unsettled[entry_id].add(slot)
+        unsettled = self._unsettled.slots_of(asked)
         recalls = (self._recall(each, frozenset(unsettled[entry_id])) for entry_id, each in asked.items())
         return [recall for recall in recalls if recall is not None]
 
@@ -303,7 +294,7 @@ class Shard:
     def wake(self, recall: Recall, now: Instant) -> bool:
         """Whether the wheel kept the next slot although it was drained past it: a bug, which must not cost the slot."""
         due_at = fire_at_of(recall.entry, recall.before)
-        is_overlooked = due_at + OVERLOOKED_MS < min(self._position, now)
+        is_overlooked = due_at + OVERLOOKED_MS < min(self._unsettled.drained_until, now)
         if is_overlooked:
             self._wheel.schedule(key_of(recall.entry), due_at)
         return is_overlooked
@@ -311,32 +302,27 @@ class Shard:
     # Watermark -------------------------------------------------------------------------------------------------------
 
     def safe_watermark(self) -> Instant | None:
-        """Just before the oldest unsettled fire_at, as far as the wheel was drained and the table was read.
+        """What the watermark may be raised to; None: to nothing now.
 
-        None when nothing settled since the last checkpoint, or the table was not read since the shard was taken: an
-        entry that only the last owner had met may lose its `fresh` by a late call of his, and W would speak for it. Nor
-        while a job whose last slot no worker had is to be ended: who dies before that leaves it to the next owner.
+        Not while the table was not read since the shard was taken: an entry that only the last owner had met may lose
+        its `fresh` by a late call of his, and W would speak for it. Nor while a job whose last slot no worker had is to
+        be ended: who dies before that leaves it to the next owner.
         """
-        if self.coverage.loaded_at is None or not self._is_caught_up or not self._has_settled or self.exhausted:
+        if self.coverage.loaded_at is None or not self._is_caught_up or self.exhausted:
             return None
-        oldest = min(self._unsettled.values(), default=None)
-        reached = min(self._position, self.coverage.until)
-        safe = reached if oldest is None else min(reached, oldest - 1)
-        # Not below what was asked before. An entry met since may pin W below it, and if it is what is stored, a lower
-        # one would seem durable and speak for slots of that entry that W has passed.
-        return Instant(safe) if safe > max(self.lease.watermark, self._asked) else None
+        return self._unsettled.safe_watermark(read_until=self.coverage.until, stored=self.lease.watermark)
 
     def ask(self, watermark: Instant) -> Lease:
         """What to make durable."""
-        self._asked = watermark
+        self._unsettled.asked(watermark)
         return replace(self.lease, watermark=watermark)
 
     def checkpointed(self, lease: Lease) -> list[EntryKey]:
         """The watermark is durable: from now on it speaks for these entries, which are to be marked not fresh."""
         self.lease = lease
-        self._has_settled = False
+        self._unsettled.checkpointed()
         # In flight before the watermark: met, and fired, while the checkpoint was on its way.
-        pinned = {entry_id for (entry_id, _, _), due_at in self._unsettled.items() if due_at <= lease.watermark}
+        pinned = self._unsettled.entries_until(lease.watermark)
         fresh = [self._residents[key] for key in self._fresh]
         settled = [each for each in fresh if self._is_behind(each, lease.watermark) and each.entry_id not in pinned]
         return [EntryKey(self.number, each.entry_id) for each in settled]

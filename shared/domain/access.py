@@ -12,6 +12,7 @@ from enum import StrEnum
 from hashlib import sha256
 
 from shared.domain.instants import Instant
+from shared.domain.keys import RunKey
 
 KEY_PREFIX = "crl"
 #: Bytes of randomness in a key id and in a secret.
@@ -93,8 +94,17 @@ def split_key(text: str) -> tuple[str, str] | None:
 
 
 @dataclass(frozen=True, slots=True)
+class Chosen:
+    """A failed run that a redrive chose; under a higher token than this one it is under way again."""
+
+    key: RunKey
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
-    """What an Idempotency-Key did, written in one transaction with its effect.
+    """What an Idempotency-Key did, written in one transaction with its effect; of a redrive, whose effects are many,
+    what it is to do, written before.
 
     The answer itself is not stored: creating from the same body at the same instant with the same ids gives it again.
     `fingerprint` is the SHA-256 of method, path and body.
@@ -112,3 +122,6 @@ class Receipt:
     run_id: str | None = None
     #: Of the key, signing key or grant that the request made; such a request has no job.
     access_id: str | None = None
+    #: Of a redrive: its runs, and where the list of failed ones went on.
+    chosen: tuple[Chosen, ...] = ()
+    next_cursor: str | None = None

@@ -51,6 +51,10 @@ class AccessStore(Protocol):
         """Strongly consistent. One past its `expires_at` counts as none."""
         ...
 
+    def put_receipt(self, receipt: Receipt) -> Receipt | None:
+        """Store a receipt by itself; None, or the one that is in the way, and nothing written."""
+        ...
+
     def grants(self, owner_id: str) -> tuple[Grant, ...]:
         """All of the owner's, oldest first. Strongly consistent."""
         ...

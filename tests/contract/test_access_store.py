@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from shared.domain.access import ApiKey, Receipt, Scope
+from shared.domain.access import ApiKey, Chosen, Receipt, Scope
 from shared.domain.instants import Instant
+from shared.domain.keys import RunKey
 from tests.contract.races import race
 from tests.contract.stores import Stores
 from tests.contract.values import (
@@ -188,3 +189,23 @@ def test_receipts_of_two_owners_with_one_key_are_two(stores: Stores) -> None:
 
     assert stores.access.receipt("acme", "once") == mine
     assert stores.access.receipt("acme2", "once") == replace(other)
+
+
+def test_a_receipt_is_stored_by_itself_where_none_is_in_the_way(stores: Stores) -> None:
+    chosen = (Chosen(RunKey("acme/a", "r-1"), 3), Chosen(RunKey("acme/b#\U0001f680", "r-2"), 1))
+    first = replace(make_receipt(job_id="", generation=0, revision=0), chosen=chosen, next_cursor="on")
+    later = replace(first, fingerprint="other", at=Instant(NOW + 1))
+
+    assert stores.access.put_receipt(first) is None
+    assert stores.access.put_receipt(first) is None
+    assert stores.access.put_receipt(later) == first
+    assert stores.access.receipt("acme", "once") == first
+    assert stores.access.put_receipt(replace(later, at=first.expires_at)) is None
+
+
+def test_of_many_receipts_of_one_idempotency_key_one_is_stored(stores: Stores) -> None:
+    answers = race(lambda number: stores.access.put_receipt(receipt_of(str(number))))
+
+    winner = receipt_of(str(answers.index(None)))
+    assert stores.access.receipt("acme", "once") == winner
+    assert [answer for answer in answers if answer is not None] == [winner] * (len(answers) - 1)

@@ -10,9 +10,10 @@ from shared.adapters.dynamodb.conditions import RUNS_OF_JOB, names
 from shared.adapters.dynamodb.entry_rows import read_entry, write_entry
 from shared.config import TableNames
 from shared.domain.instants import HOUR, MINUTE, Instant
-from shared.domain.run import Run, RunStatus
+from shared.domain.run import RunStatus
 from shared.domain.sharding import owner_slices
 from shared.ports.run_store import Heartbeat
+from tests.contract.stored import stored_run
 from tests.contract.stores import Stores, dynamo_stores
 from tests.contract.values import NOW, creation, finish_of, make_entry, make_job, make_receipt, make_run
 
@@ -56,15 +57,10 @@ def failures_index(client: DynamoDBClient, tables: TableNames) -> list[str]:
     ]
 
 
-def inserted(stores: Stores, run: Run) -> Run:
-    assert stores.runs.insert([run]) == [None]
-    return run
-
-
 def test_ttl_is_in_whole_seconds_and_never_early(stores: Stores, dynamodb: DynamoDBClient, tables: TableNames) -> None:
     expires_at = Instant(1_000_000_000_001)
     stores.jobs.write(creation(make_job(expires_at=expires_at), receipt=make_receipt(expires_at=expires_at)))
-    run = inserted(stores, make_run())
+    run = stored_run(stores, make_run())
     stores.runs.finish([finish_of(run, expires_at=expires_at)])
 
     rows = [
@@ -79,7 +75,7 @@ def test_ttl_is_in_whole_seconds_and_never_early(stores: Stores, dynamodb: Dynam
 def test_a_run_is_in_index_alive_from_its_first_heartbeat_to_its_end(
     stores: Stores, dynamodb: DynamoDBClient, tables: TableNames
 ) -> None:
-    run = inserted(stores, make_run())
+    run = stored_run(stores, make_run())
     assert alive_index(dynamodb, tables) == []
 
     stores.runs.heartbeat([Heartbeat(run.key, run.token, Instant(NOW + MINUTE))])
@@ -90,7 +86,7 @@ def test_a_run_is_in_index_alive_from_its_first_heartbeat_to_its_end(
 
 
 def test_a_take_over_in_time_leaves_index_alive(stores: Stores, dynamodb: DynamoDBClient, tables: TableNames) -> None:
-    seen = inserted(stores, make_run(claimed_at=Instant(NOW + HOUR)))
+    seen = stored_run(stores, make_run(claimed_at=Instant(NOW + HOUR)))
     assert alive_index(dynamodb, tables) == [seen.run_id]
 
     stores.runs.take_over(make_run(token=2, claim_id="claim-2"), seen=seen)
@@ -117,7 +113,7 @@ def test_parked_entries_alone_are_in_index_by_next(
 
 def test_failed_runs_alone_are_in_index_failures(stores: Stores, dynamodb: DynamoDBClient, tables: TableNames) -> None:
     statuses = [RunStatus.SUCCEEDED, RunStatus.FAILED, RunStatus.TIMED_OUT, RunStatus.CANCELLED]
-    runs = [inserted(stores, make_run(NOW + number)) for number in range(4)]
+    runs = [stored_run(stores, make_run(NOW + number)) for number in range(4)]
     recorded = make_run(NOW + 9, status=RunStatus.FAILED, ended_at=NOW)
 
     stores.runs.finish([finish_of(run, status=status) for run, status in zip(runs, statuses, strict=True)])

@@ -14,18 +14,13 @@ from shared.domain.overlap import Holder, Place
 from shared.ports import Hold, JobFilter, Written
 from tests.contract.faults import LOST, Faults
 from tests.contract.races import race
+from tests.contract.stored import stored_job
 from tests.contract.stores import Stores, dynamo_stores
-from tests.contract.values import NOW, change_of, creation, make_job
+from tests.contract.values import NOW, change_of, make_job
 from tests.emulator import aws_environment
 
 LEASE_MS = 30_000
 BOUND_MS = 90_000
-
-
-def stored(stores: Stores) -> Job:
-    job = make_job()
-    assert stores.jobs.write(creation(job)) == Written()
-    return job
 
 
 def holder(run_id: str, token: int = 1, *, lease_until: int = NOW + LEASE_MS) -> Holder:
@@ -41,7 +36,7 @@ def hold(stores: Stores, wanted: Hold, *, limit: int = 1, now: int = NOW) -> tup
 
 
 def test_a_place_is_taken_once_and_is_free_again_when_it_is_left(stores: Stores) -> None:
-    job = stored(stores)
+    job = stored_job(stores, make_job())
 
     assert hold(stores, held(job, "r1")) == ()
     assert hold(stores, held(job, "r2")) == (holder("r1"),)
@@ -52,7 +47,7 @@ def test_a_place_is_taken_once_and_is_free_again_when_it_is_left(stores: Stores)
 
 @pytest.mark.parametrize("limit", [1, 3])
 def test_of_sixteen_that_race_no_more_get_a_place_than_there_are(stores: Stores, limit: int) -> None:
-    job = stored(stores)
+    job = stored_job(stores, make_job())
 
     answers = race(lambda number: hold(stores, held(job, f"r{number}"), limit=limit))
 
@@ -61,7 +56,7 @@ def test_of_sixteen_that_race_no_more_get_a_place_than_there_are(stores: Stores,
 
 
 def test_of_sixteen_that_race_for_the_places_of_the_dead_no_more_get_one_than_there_are(stores: Stores) -> None:
-    job = stored(stores)
+    job = stored_job(stores, make_job())
     for run_id in ("dead1", "dead2"):
         assert hold(stores, held(job, run_id), limit=2) == ()
     late = NOW + LEASE_MS + BOUND_MS + 1
@@ -72,7 +67,7 @@ def test_of_sixteen_that_race_for_the_places_of_the_dead_no_more_get_one_than_th
 
 
 def test_a_silent_holder_keeps_its_place_up_to_the_clock_bound_and_not_longer(stores: Stores) -> None:
-    job = stored(stores)
+    job = stored_job(stores, make_job())
     hold(stores, held(job, "dead"))
     lapses_at = NOW + LEASE_MS + BOUND_MS
 
@@ -82,7 +77,7 @@ def test_a_silent_holder_keeps_its_place_up_to_the_clock_bound_and_not_longer(st
 
 
 def test_a_newer_claim_has_the_place_of_the_older_which_is_refused(stores: Stores) -> None:
-    job = stored(stores)
+    job = stored_job(stores, make_job())
     hold(stores, held(job, "r1", 1))
 
     assert hold(stores, held(job, "r1", 2)) == ()
@@ -93,7 +88,7 @@ def test_a_newer_claim_has_the_place_of_the_older_which_is_refused(stores: Store
 
 
 def test_holding_again_by_the_same_claim_prolongs(stores: Stores) -> None:
-    job = stored(stores)
+    job = stored_job(stores, make_job())
     hold(stores, held(job, "r1"))
 
     assert hold(stores, held(job, "r1", lease_until=NOW + 2 * LEASE_MS)) == ()
@@ -101,7 +96,7 @@ def test_holding_again_by_the_same_claim_prolongs(stores: Stores) -> None:
 
 
 def test_the_places_of_one_job_are_extended_and_left_in_one_call(stores: Stores) -> None:
-    job = stored(stores)
+    job = stored_job(stores, make_job())
     for run_id in ("r1", "r2"):
         hold(stores, held(job, run_id), limit=2)
     later = [held(job, run_id, lease_until=NOW + 2 * LEASE_MS) for run_id in ("r1", "none", "r2")]
@@ -113,7 +108,7 @@ def test_the_places_of_one_job_are_extended_and_left_in_one_call(stores: Stores)
 
 
 def test_kinds_of_places_are_apart(stores: Stores) -> None:
-    job = stored(stores)
+    job = stored_job(stores, make_job())
     hold(stores, held(job, "r1"))
 
     assert hold(stores, held(job, "r2", place=Place.BUFFER)) == ()
@@ -121,7 +116,7 @@ def test_kinds_of_places_are_apart(stores: Stores) -> None:
 
 
 def test_a_write_of_the_api_leaves_holders_and_a_holder_leaves_the_job(stores: Stores) -> None:
-    job = stored(stores)
+    job = stored_job(stores, make_job())
     hold(stores, held(job, "r1"))
 
     assert stores.jobs.get(job.job_key) == job
@@ -187,7 +182,7 @@ def faulty(emulator_endpoint: str, tables: TableNames) -> Iterator[tuple[Stores,
 @pytest.mark.emulator
 def test_a_place_whose_answer_was_lost_is_held(faulty: tuple[Stores, Faults]) -> None:
     stores, faults = faulty
-    job = stored(stores)
+    job = stored_job(stores, make_job())
     hold(stores, held(job, "r0"))
     stores.jobs.release([held(job, "r0")])
     faults.script("UpdateItem", LOST)

@@ -227,6 +227,14 @@ def test_what_is_made_under_an_idempotency_key_is_made_once(faulty: Faulty, step
     )
 
 
+@pytest.mark.parametrize("steps", [[LOST], [LOST, refused("InternalServerError", 500)]], ids=["once", "twice"])
+def test_a_receipt_whose_answer_is_lost_is_not_in_its_own_way(faulty: Faulty, steps: list[Step]) -> None:
+    stores, faults = faulty
+    faults.script("PutItem", *steps)
+
+    assert stores.access.put_receipt(receipt_of("one")) is None
+
+
 def test_what_is_never_answered_is_named_unknown(faulty: Faulty) -> None:
     stores, faults = faulty
     stores.runs.insert([make_run()])

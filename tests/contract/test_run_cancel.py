@@ -9,6 +9,7 @@ import pytest
 from shared.domain.instants import DAY, MINUTE, Instant
 from shared.domain.run import Attempt, Run, RunStatus
 from shared.ports.run_store import Heartbeat
+from tests.contract.stored import stored_run
 from tests.contract.stores import Stores
 from tests.contract.values import (
     CANCEL_REQUESTED,
@@ -27,11 +28,6 @@ AT = Instant(NOW + 3)
 EXPIRES_AT = Instant(NOW + DAY)
 
 
-def stored(stores: Stores, run: Run) -> Run:
-    assert stores.runs.insert([run]) == [None]
-    return run
-
-
 def cancel(stores: Stores, run: Run, at: int = AT) -> Run | None:
     return stores.runs.request_cancel(run.key, at=Instant(at), expires_at=EXPIRES_AT)
 
@@ -46,7 +42,7 @@ def test_a_run_that_is_not_there_is_none(stores: Stores) -> None:
 
 
 def test_a_running_run_goes_on_and_its_heartbeat_is_told(stores: Stores) -> None:
-    run = stored(stores, make_run())
+    run = stored_run(stores, make_run())
 
     assert cancel(stores, run) == replace(run, cancel_requested_at=AT)
     assert stores.runs.heartbeat([beat_of(run)]) == [CANCEL_REQUESTED]
@@ -56,14 +52,14 @@ def test_a_running_run_goes_on_and_its_heartbeat_is_told(stores: Stores) -> None
 
 
 def test_the_first_request_counts(stores: Stores) -> None:
-    run = stored(stores, make_run())
+    run = stored_run(stores, make_run())
     cancel(stores, run)
 
     assert cancel(stores, run, at=AT + 9) == replace(run, cancel_requested_at=AT)
 
 
 def test_heartbeats_of_a_batch_are_told_apart(stores: Stores) -> None:
-    runs = [stored(stores, make_run(NOW + number)) for number in range(3)]
+    runs = [stored_run(stores, make_run(NOW + number)) for number in range(3)]
     cancel(stores, runs[1])
     beats = [beat_of(run) for run in runs]
     beats[2] = replace(beats[2], token=9)
@@ -73,7 +69,7 @@ def test_heartbeats_of_a_batch_are_told_apart(stores: Stores) -> None:
 
 @pytest.mark.parametrize("status", [RunStatus.SUCCEEDED, RunStatus.FAILED, RunStatus.TIMED_OUT])
 def test_a_run_ends_cancelled_whatever_its_target_answers(stores: Stores, status: RunStatus) -> None:
-    run = stored(stores, make_run())
+    run = stored_run(stores, make_run())
     cancel(stores, run)
     attempt = Attempt(1, NOW, NOW, "w")
     finish = finish_of(run, status=status, output="late", attempts=(attempt,), expires_at=EXPIRES_AT)
@@ -96,7 +92,7 @@ def test_a_run_ends_cancelled_whatever_its_target_answers(stores: Stores, status
 
 
 def test_a_run_that_is_cancelled_waits_for_no_further_attempt(stores: Stores) -> None:
-    run = stored(stores, make_run())
+    run = stored_run(stores, make_run())
     cancel(stores, run)
 
     assert stores.runs.finish([postponement_of(run, expires_at=EXPIRES_AT)]) == [CANCELLED]
@@ -107,7 +103,7 @@ def test_a_run_that_is_cancelled_waits_for_no_further_attempt(stores: Stores) ->
 
 
 def test_finishes_of_a_batch_are_told_apart(stores: Stores) -> None:
-    runs = [stored(stores, make_run(NOW + number)) for number in range(30)]
+    runs = [stored_run(stores, make_run(NOW + number)) for number in range(30)]
     for run in runs[::3]:
         cancel(stores, run)
     finishes = [finish_of(run, token=9 if number % 3 == 2 else 1) for number, run in enumerate(runs)]
@@ -116,7 +112,7 @@ def test_finishes_of_a_batch_are_told_apart(stores: Stores) -> None:
 
 
 def test_a_waiting_run_is_cancelled_at_once(stores: Stores) -> None:
-    run = stored(stores, make_waiting())
+    run = stored_run(stores, make_waiting())
 
     ended = cancel(stores, run)
 
@@ -131,21 +127,21 @@ def test_a_waiting_run_is_cancelled_at_once(stores: Stores) -> None:
     "status", [RunStatus.SUCCEEDED, RunStatus.FAILED, RunStatus.TIMED_OUT, RunStatus.CANCELLED, RunStatus.SKIPPED]
 )
 def test_what_has_ended_stays_as_it_is(stores: Stores, status: RunStatus) -> None:
-    run = stored(stores, make_run(status=status, ended_at=NOW))
+    run = stored_run(stores, make_run(status=status, ended_at=NOW))
 
     assert cancel(stores, run) == run
     assert stores.runs.get(run.key) == run
 
 
 def test_a_run_that_was_cancelled_since_it_was_read_is_not_taken_over(stores: Stores) -> None:
-    seen = stored(stores, make_run())
+    seen = stored_run(stores, make_run())
     cancelled = cancel(stores, seen)
 
     assert stores.runs.take_over(make_run(token=2, claim_id="claim-2"), seen=seen) == cancelled
 
 
 def test_a_take_over_may_carry_the_request_on(stores: Stores) -> None:
-    cancelled = cancel(stores, stored(stores, make_run()))
+    cancelled = cancel(stores, stored_run(stores, make_run()))
     assert cancelled is not None
     run = make_run(token=2, claim_id="claim-2", cancel_requested_at=AT)
 

@@ -11,13 +11,9 @@ from shared.domain.run import Attempt, Run, RunError, RunKind, RunStatus
 from shared.domain.schedules import Gap
 from shared.ports.run_store import Heartbeat
 from tests.contract.races import race
+from tests.contract.stored import stored_run
 from tests.contract.stores import Stores
 from tests.contract.values import FENCED, KEPT, NOW, finish_of, make_run
-
-
-def stored(stores: Stores, run: Run) -> Run:
-    assert stores.runs.insert([run]) == [None]
-    return run
 
 
 def beat_of(run: Run, **changes: object) -> Heartbeat:
@@ -46,7 +42,7 @@ def test_every_field_comes_back_as_it_was(stores: Stores) -> None:
         expires_at=Instant(NOW + 1_234),
     )
 
-    stored(stores, run)
+    stored_run(stores, run)
 
     assert stores.runs.get(run.key) == run
 
@@ -54,7 +50,7 @@ def test_every_field_comes_back_as_it_was(stores: Stores) -> None:
 def test_a_run_without_claim_and_worker_comes_back_as_it_was(stores: Stores) -> None:
     run = make_run(claim_id="", worker_id="", claimed_at=None)
 
-    stored(stores, run)
+    stored_run(stores, run)
 
     assert stores.runs.get(run.key) == run
 
@@ -65,14 +61,14 @@ def test_a_run_that_is_not_there_is_none(stores: Stores) -> None:
 
 
 def test_a_second_insert_is_answered_with_the_row_that_is_there(stores: Stores) -> None:
-    first = stored(stores, make_run(claim_id="first"))
+    first = stored_run(stores, make_run(claim_id="first"))
 
     assert stores.runs.insert([make_run(claim_id="second")]) == [first]
     assert stores.runs.get(first.key) == first
 
 
 def test_each_run_of_a_batch_succeeds_or_fails_alone(stores: Stores) -> None:
-    there = [stored(stores, make_run(NOW + slot, claim_id="first")) for slot in range(0, 60, 2)]
+    there = [stored_run(stores, make_run(NOW + slot, claim_id="first")) for slot in range(0, 60, 2)]
     batch = [make_run(NOW + slot, claim_id="second") for slot in range(60)]
 
     answers = stores.runs.insert(batch)
@@ -104,7 +100,7 @@ def test_of_many_claims_of_one_slot_exactly_one_wins(stores: Stores) -> None:
 
 
 def test_records_are_put_where_no_run_is(stores: Stores) -> None:
-    there = stored(stores, make_run())
+    there = stored_run(stores, make_run())
     skipped = [make_run(NOW + slot, status=RunStatus.SKIPPED, reason="misfire") for slot in range(30)]
 
     answers = stores.runs.record([*skipped, replace(skipped[1], reason="second")])
@@ -118,7 +114,7 @@ def test_records_are_put_where_no_run_is(stores: Stores) -> None:
 
 def test_a_run_is_taken_over_with_its_past_attempts(stores: Stores) -> None:
     past = Attempt(1, NOW, Instant(NOW + 1), "worker-1")
-    seen = stored(stores, make_run(attempts=(past,), progress="old"))
+    seen = stored_run(stores, make_run(attempts=(past,), progress="old"))
     run = make_run(token=2, attempt=2, claim_id="claim-2")
 
     assert stores.runs.take_over(run, seen=seen) is None
@@ -127,7 +123,7 @@ def test_a_run_is_taken_over_with_its_past_attempts(stores: Stores) -> None:
 
 def test_attempts_that_a_take_over_repeats_are_kept_once(stores: Stores) -> None:
     past, lost = Attempt(1, NOW, NOW, "worker-1"), Attempt(2, NOW, None, "worker-2")
-    seen = stored(stores, make_run(attempts=(past,)))
+    seen = stored_run(stores, make_run(attempts=(past,)))
 
     stores.runs.take_over(make_run(token=2, claim_id="claim-2", attempts=(past, lost)), seen=seen)
 
@@ -137,7 +133,7 @@ def test_attempts_that_a_take_over_repeats_are_kept_once(stores: Stores) -> None
 
 
 def test_a_run_claimed_without_an_id_is_taken_over(stores: Stores) -> None:
-    seen = stored(stores, make_run(claim_id="", status=RunStatus.SKIPPED))
+    seen = stored_run(stores, make_run(claim_id="", status=RunStatus.SKIPPED))
     run = make_run(token=2, claim_id="claim-2")
 
     assert stores.runs.take_over(run, seen=seen) is None
@@ -145,7 +141,7 @@ def test_a_run_claimed_without_an_id_is_taken_over(stores: Stores) -> None:
 
 
 def test_a_run_that_another_took_over_is_answered(stores: Stores) -> None:
-    seen = stored(stores, make_run())
+    seen = stored_run(stores, make_run())
     winner = make_run(token=2, claim_id="winner")
     stores.runs.take_over(winner, seen=seen)
 
@@ -154,7 +150,7 @@ def test_a_run_that_another_took_over_is_answered(stores: Stores) -> None:
 
 
 def test_the_same_take_over_again_is_done(stores: Stores) -> None:
-    seen = stored(stores, make_run())
+    seen = stored_run(stores, make_run())
     run = make_run(token=2, claim_id="winner")
     stores.runs.take_over(run, seen=seen)
 
@@ -162,7 +158,7 @@ def test_the_same_take_over_again_is_done(stores: Stores) -> None:
 
 
 def test_a_run_that_ended_since_it_was_read_is_not_taken_over(stores: Stores) -> None:
-    seen = stored(stores, make_run())
+    seen = stored_run(stores, make_run())
     stores.runs.finish([finish_of(seen)])
 
     row = stores.runs.take_over(make_run(token=2, claim_id="late"), seen=seen)
@@ -173,7 +169,7 @@ def test_a_run_that_ended_since_it_was_read_is_not_taken_over(stores: Stores) ->
 
 
 def test_a_run_that_was_prolonged_since_it_was_read_is_not_taken_over(stores: Stores) -> None:
-    seen = stored(stores, make_run())
+    seen = stored_run(stores, make_run())
     stores.runs.heartbeat([beat_of(seen)])
 
     row = stores.runs.take_over(make_run(token=2, claim_id="late"), seen=seen)
@@ -189,7 +185,7 @@ def test_a_run_that_is_gone_is_not_taken_over(stores: Stores) -> None:
 
 
 def test_of_many_take_overs_exactly_one_wins(stores: Stores) -> None:
-    seen = stored(stores, make_run())
+    seen = stored_run(stores, make_run())
     runs = [make_run(token=2, claim_id=f"racer-{number}") for number in range(16)]
 
     answers = race(lambda number: stores.runs.take_over(runs[number], seen=seen))
@@ -200,7 +196,7 @@ def test_of_many_take_overs_exactly_one_wins(stores: Stores) -> None:
 
 
 def test_a_heartbeat_prolongs_the_lease_and_tells_progress(stores: Stores) -> None:
-    run = stored(stores, make_run())
+    run = stored_run(stores, make_run())
     beat = beat_of(run, started_at=Instant(NOW + 3), progress="half")
 
     assert stores.runs.heartbeat([beat]) == [KEPT]
@@ -212,7 +208,7 @@ def test_a_heartbeat_prolongs_the_lease_and_tells_progress(stores: Stores) -> No
 
 @pytest.mark.parametrize("token", [1, 3])
 def test_a_heartbeat_of_another_token_is_fenced(stores: Stores, token: int) -> None:
-    run = stored(stores, make_run(token=2))
+    run = stored_run(stores, make_run(token=2))
 
     assert stores.runs.heartbeat([beat_of(run, token=token)]) == [FENCED]
     assert stores.runs.get(run.key) == run
@@ -224,21 +220,21 @@ def test_a_heartbeat_of_no_run_creates_none(stores: Stores) -> None:
 
 
 def test_a_heartbeat_of_an_ended_run_is_fenced(stores: Stores) -> None:
-    run = stored(stores, make_run())
+    run = stored_run(stores, make_run())
     stores.runs.finish([finish_of(run)])
 
     assert stores.runs.heartbeat([beat_of(run)]) == [FENCED]
 
 
 def test_heartbeats_of_a_batch_succeed_or_fail_alone(stores: Stores) -> None:
-    runs = [stored(stores, make_run(NOW + slot)) for slot in range(30)]
+    runs = [stored_run(stores, make_run(NOW + slot)) for slot in range(30)]
     beats = [beat_of(run, token=1 + number % 2) for number, run in enumerate(runs)]
 
     assert stores.runs.heartbeat(beats) == [KEPT, FENCED] * 15
 
 
 def test_two_heartbeats_of_one_run_in_a_batch_take_their_turns(stores: Stores) -> None:
-    run = stored(stores, make_run())
+    run = stored_run(stores, make_run())
     beats = [beat_of(run, progress="1"), beat_of(run, token=9), beat_of(run, progress="2")]
 
     assert stores.runs.heartbeat(beats) == [KEPT, FENCED, KEPT]

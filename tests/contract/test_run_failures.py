@@ -8,6 +8,7 @@ from shared.domain.errors import InvalidRequest
 from shared.domain.instants import Instant
 from shared.domain.run import Run, RunError, RunStatus
 from shared.ports import FailureFilter
+from tests.contract.stored import stored_run
 from tests.contract.stores import Stores
 from tests.contract.values import NOW, finish_of, make_run, make_waiting
 
@@ -22,8 +23,7 @@ def failure(stores: Stores, number: int, *, job_key: str = "acme/job", error: st
         ended_at=Instant(NOW + number),
         error=RunError(error, "m"),
     )
-    assert stores.runs.insert([run]) == [None]
-    return run
+    return stored_run(stores, run)
 
 
 def listed(stores: Stores, only: FailureFilter = ALL, *, limit: int = 3) -> list[Run]:

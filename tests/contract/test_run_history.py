@@ -10,13 +10,9 @@ from shared.adapters.run_rules import LATE_AT_CLAIM_MS
 from shared.domain.instants import HOUR, MINUTE, Instant
 from shared.domain.run import Attempt, Run, RunError, RunStatus
 from shared.ports.run_store import Heartbeat
+from tests.contract.stored import stored_run
 from tests.contract.stores import Stores
 from tests.contract.values import NOW, SUCCEEDED, finish_of, make_run
-
-
-def stored(stores: Stores, run: Run) -> Run:
-    assert stores.runs.insert([run]) == [None]
-    return run
 
 
 def alive(stores: Stores, since: int = NOW) -> list[Run]:
@@ -24,8 +20,8 @@ def alive(stores: Stores, since: int = NOW) -> list[Run]:
 
 
 def test_the_runs_of_a_range_are_answered_with_the_one_before_them(stores: Stores) -> None:
-    runs = [stored(stores, make_run(NOW + number * MINUTE)) for number in range(5)]
-    manual = stored(stores, replace(make_run(NOW + 2 * MINUTE), run_id=f"{runs[2].run_id}-m1"))
+    runs = [stored_run(stores, make_run(NOW + number * MINUTE)) for number in range(5)]
+    manual = stored_run(stores, replace(make_run(NOW + 2 * MINUTE), run_id=f"{runs[2].run_id}-m1"))
 
     found = stores.runs.between("acme/job", since=Instant(NOW + MINUTE), until=Instant(NOW + 3 * MINUTE))
 
@@ -34,21 +30,21 @@ def test_the_runs_of_a_range_are_answered_with_the_one_before_them(stores: Store
 
 
 def test_a_payload_of_its_own_stays_with_a_run_that_is_taken_over(stores: Stores) -> None:
-    run = stored(stores, make_run(payload_json='{"a":null}'))
+    run = stored_run(stores, make_run(payload_json='{"a":null}'))
     successor = replace(run, token=run.token + 1, claim_id="other", payload_json=None)
 
     assert stores.runs.take_over(successor, seen=run) is None
-    stored_run = stores.runs.get(run.key)
-    assert stored_run is not None
-    assert stored_run.payload_json == '{"a":null}'
+    found = stores.runs.get(run.key)
+    assert found is not None
+    assert found.payload_json == '{"a":null}'
 
 
 def test_runs_are_erased_by_parts_and_alive_ones_stay(stores: Stores) -> None:
-    live = stored(stores, make_run(NOW + 2 * MINUTE))
+    live = stored_run(stores, make_run(NOW + 2 * MINUTE))
     for number in (0, 1, 3, 4):
-        run = stored(stores, make_run(NOW + number * MINUTE))
+        run = stored_run(stores, make_run(NOW + number * MINUTE))
         stores.runs.finish([finish_of(run)])
-    stored(stores, make_run(job_key="acme/other"))
+    stored_run(stores, make_run(job_key="acme/other"))
 
     first, second = stores.runs.erase("acme/job", limit=3), stores.runs.erase("acme/job", limit=30)
     assert first.count in {3, 4}
@@ -63,7 +59,7 @@ def test_runs_are_erased_by_parts_and_alive_ones_stay(stores: Stores) -> None:
 
 def test_a_finish_stores_what_it_says_and_keeps_the_rest(stores: Stores) -> None:
     past = Attempt(1, NOW, NOW, "worker-1")
-    run = stored(stores, make_run(token=2, attempts=(past,), started_at=Instant(1), progress="p"))
+    run = stored_run(stores, make_run(token=2, attempts=(past,), started_at=Instant(1), progress="p"))
     attempt = Attempt(2, Instant(NOW + 1), Instant(NOW + 2), "worker-2", RunError("ValueError", ""))
     finish = finish_of(
         run,
@@ -90,7 +86,7 @@ def test_a_finish_stores_what_it_says_and_keeps_the_rest(stores: Stores) -> None
 
 @pytest.mark.parametrize("token", [1, 3])
 def test_a_finish_of_another_token_is_fenced(stores: Stores, token: int) -> None:
-    run = stored(stores, make_run(token=2))
+    run = stored_run(stores, make_run(token=2))
 
     assert stores.runs.finish([finish_of(run, token=token)]) == [None]
     assert stores.runs.get(run.key) == run
@@ -102,7 +98,7 @@ def test_a_finish_of_no_run_creates_none(stores: Stores) -> None:
 
 
 def test_the_same_finish_again_is_done_and_adds_nothing(stores: Stores) -> None:
-    run = stored(stores, make_run())
+    run = stored_run(stores, make_run())
     finish = finish_of(run, attempts=(Attempt(1, NOW, NOW, "w"),))
     stores.runs.finish([finish])
     once = stores.runs.get(run.key)
@@ -112,7 +108,7 @@ def test_the_same_finish_again_is_done_and_adds_nothing(stores: Stores) -> None:
 
 
 def test_another_finish_of_an_ended_run_is_fenced(stores: Stores) -> None:
-    run = stored(stores, make_run())
+    run = stored_run(stores, make_run())
     stores.runs.finish([finish_of(run)])
 
     later = finish_of(run, ended_at=Instant(NOW + 6))
@@ -120,7 +116,7 @@ def test_another_finish_of_an_ended_run_is_fenced(stores: Stores) -> None:
 
 
 def test_finishes_of_a_batch_succeed_or_fail_alone(stores: Stores) -> None:
-    runs = [stored(stores, make_run(NOW + slot)) for slot in range(60)]
+    runs = [stored_run(stores, make_run(NOW + slot)) for slot in range(60)]
     finishes = [finish_of(run, token=1 + number % 2) for number, run in enumerate(runs)]
 
     assert stores.runs.finish(finishes) == [SUCCEEDED, None] * 30
@@ -128,7 +124,7 @@ def test_finishes_of_a_batch_succeed_or_fail_alone(stores: Stores) -> None:
 
 
 def test_of_two_finishes_of_one_run_in_a_batch_the_first_counts(stores: Stores) -> None:
-    run = stored(stores, make_run())
+    run = stored_run(stores, make_run())
 
     answers = stores.runs.finish([finish_of(run), finish_of(run, status=RunStatus.FAILED), finish_of(run)])
 
@@ -136,8 +132,8 @@ def test_of_two_finishes_of_one_run_in_a_batch_the_first_counts(stores: Stores) 
 
 
 def test_many_runs_are_read_by_key_and_those_that_do_not_exist_are_missing(stores: Stores) -> None:
-    runs = [stored(stores, make_run(NOW + slot)) for slot in range(3)]
-    other = stored(stores, make_run(job_key="acme/job2"))
+    runs = [stored_run(stores, make_run(NOW + slot)) for slot in range(3)]
+    other = stored_run(stores, make_run(job_key="acme/job2"))
     keys = [run.key for run in [*runs[:2], other]]
 
     assert stores.runs.get_many([]) == {}
@@ -152,8 +148,8 @@ def test_more_runs_than_one_call_may_ask_for_are_read(stores: Stores) -> None:
 
 
 def test_runs_of_a_job_are_listed_newest_first(stores: Stores) -> None:
-    runs = [stored(stores, make_run(NOW + slot)) for slot in range(7)]
-    stored(stores, make_run(job_key="acme/job2"))
+    runs = [stored_run(stores, make_run(NOW + slot)) for slot in range(7)]
+    stored_run(stores, make_run(job_key="acme/job2"))
     listed: list[Run] = []
     cursor = None
     for _ in range(4):
@@ -168,9 +164,9 @@ def test_runs_of_a_job_are_listed_newest_first(stores: Stores) -> None:
 
 
 def test_runs_of_recent_slots_are_alive_until_they_end(stores: Stores) -> None:
-    runs = [stored(stores, make_run(NOW + slot)) for slot in (-1, 0, 1)]
-    stored(stores, make_run(NOW + 2, status=RunStatus.SKIPPED))
-    stored(stores, make_run(NOW, job_key="acme/job2"))
+    runs = [stored_run(stores, make_run(NOW + slot)) for slot in (-1, 0, 1)]
+    stored_run(stores, make_run(NOW + 2, status=RunStatus.SKIPPED))
+    stored_run(stores, make_run(NOW, job_key="acme/job2"))
 
     assert alive(stores) == runs[1:]
     stores.runs.finish([finish_of(runs[1])])
@@ -178,7 +174,7 @@ def test_runs_of_recent_slots_are_alive_until_they_end(stores: Stores) -> None:
 
 
 def test_an_old_run_is_found_alive_after_its_first_heartbeat_until_it_ends(stores: Stores) -> None:
-    run = stored(stores, make_run(NOW - HOUR))
+    run = stored_run(stores, make_run(NOW - HOUR))
     assert alive(stores) == []
 
     stores.runs.heartbeat([Heartbeat(run.key, run.token, Instant(NOW + 1))])
@@ -191,13 +187,13 @@ def test_an_old_run_is_found_alive_after_its_first_heartbeat_until_it_ends(store
 @pytest.mark.parametrize(("late_ms", "is_found"), [(LATE_AT_CLAIM_MS, False), (LATE_AT_CLAIM_MS + 1, True)])
 def test_a_run_claimed_late_is_found_alive_at_once(stores: Stores, late_ms: int, is_found: bool) -> None:
     slot = NOW - HOUR
-    run = stored(stores, make_run(slot, claimed_at=Instant(slot + late_ms)))
+    run = stored_run(stores, make_run(slot, claimed_at=Instant(slot + late_ms)))
 
     assert alive(stores) == ([run] if is_found else [])
 
 
 def test_a_late_take_over_is_found_alive_and_an_ended_one_is_not(stores: Stores) -> None:
-    seen = stored(stores, make_run(NOW - HOUR))
+    seen = stored_run(stores, make_run(NOW - HOUR))
     run = make_run(NOW - HOUR, token=2, claim_id="claim-2", claimed_at=NOW)
 
     stores.runs.take_over(run, seen=seen)
@@ -206,12 +202,12 @@ def test_a_late_take_over_is_found_alive_and_an_ended_one_is_not(stores: Stores)
 
 
 def test_a_waiting_run_is_alive(stores: Stores) -> None:
-    run = stored(stores, make_run(NOW - HOUR, status=RunStatus.WAITING, lease_until=Instant(NOW + MINUTE)))
+    run = stored_run(stores, make_run(NOW - HOUR, status=RunStatus.WAITING, lease_until=Instant(NOW + MINUTE)))
 
     assert alive(stores) == [run]
 
 
 def test_a_recent_late_run_is_found_once(stores: Stores) -> None:
-    run = stored(stores, make_run(claimed_at=Instant(NOW + HOUR)))
+    run = stored_run(stores, make_run(claimed_at=Instant(NOW + HOUR)))
 
     assert alive(stores) == [run]

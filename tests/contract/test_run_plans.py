@@ -10,6 +10,7 @@ from shared.domain.instants import MINUTE, Instant
 from shared.domain.run import Attempt, Run, RunStatus
 from shared.ports import ReceiptUsed, RowThere, Written
 from tests.contract.races import race
+from tests.contract.stored import stored_run
 from tests.contract.stores import Stores
 from tests.contract.values import (
     CANCELLED,
@@ -21,11 +22,6 @@ from tests.contract.values import (
     make_waiting,
     postponement_of,
 )
-
-
-def stored(stores: Stores, run: Run) -> Run:
-    assert stores.runs.insert([run]) == [None]
-    return run
 
 
 def entry_of(run: Run) -> Entry:
@@ -60,7 +56,7 @@ def test_a_planned_run_is_alive_from_the_first_moment(stores: Stores) -> None:
 
 
 def test_where_a_row_is_nothing_is_planned(stores: Stores) -> None:
-    there = stored(stores, make_run())
+    there = stored_run(stores, make_run())
     run = make_waiting()
 
     assert stores.runs.plan(run, entry_of(run), seen=None, receipt=make_receipt()) == RowThere(there)
@@ -92,7 +88,7 @@ def test_a_used_receipt_is_answered_first(stores: Stores) -> None:
 
 def test_a_failed_run_is_planned_again_with_its_past_attempts(stores: Stores) -> None:
     past = Attempt(1, NOW, NOW, "worker-1")
-    failed = stored(stores, make_run(status=RunStatus.FAILED, ended_at=NOW, expires_at=NOW, attempts=(past,)))
+    failed = stored_run(stores, make_run(status=RunStatus.FAILED, ended_at=NOW, expires_at=NOW, attempts=(past,)))
     run = make_waiting(token=2, attempt=2)
 
     assert stores.runs.plan(run, entry_of(run), seen=failed) == Written()
@@ -101,7 +97,7 @@ def test_a_failed_run_is_planned_again_with_its_past_attempts(stores: Stores) ->
 
 
 def test_a_run_that_is_not_as_it_was_seen_is_not_planned(stores: Stores) -> None:
-    seen = stored(stores, make_run(status=RunStatus.FAILED))
+    seen = stored_run(stores, make_run(status=RunStatus.FAILED))
     winner = make_waiting(token=2)
     stores.runs.plan(winner, entry_of(winner), seen=seen)
     late = make_waiting(token=2, claim_id="plan-2", lease_until=Instant(NOW + 1))
@@ -118,7 +114,7 @@ def test_a_run_that_is_gone_is_not_planned(stores: Stores) -> None:
 
 
 def test_of_many_plans_of_one_run_exactly_one_is_written(stores: Stores) -> None:
-    seen = stored(stores, make_run(status=RunStatus.FAILED))
+    seen = stored_run(stores, make_run(status=RunStatus.FAILED))
     runs = [make_waiting(token=2, claim_id=f"plan-{number}") for number in range(16)]
 
     answers = race(lambda number: stores.runs.plan(runs[number], entry_of(runs[number]), seen=seen))
@@ -129,7 +125,7 @@ def test_of_many_plans_of_one_run_exactly_one_is_written(stores: Stores) -> None
 
 def test_of_many_attempts_the_first_and_the_newest_are_kept(stores: Stores) -> None:
     attempts = tuple(Attempt(number, NOW, NOW, "w") for number in range(1, 51))
-    seen = stored(stores, make_run(status=RunStatus.FAILED, attempts=attempts))
+    seen = stored_run(stores, make_run(status=RunStatus.FAILED, attempts=attempts))
     run = make_waiting(token=2)
 
     stores.runs.plan(run, entry_of(run), seen=seen)
@@ -143,7 +139,7 @@ def test_of_many_attempts_the_first_and_the_newest_are_kept(stores: Stores) -> N
 
 
 def test_a_finish_that_waits_keeps_the_run_alive_and_says_for_what(stores: Stores) -> None:
-    run = stored(stores, make_run(token=2))
+    run = stored_run(stores, make_run(token=2))
     finish = postponement_of(run, tried_since=NOW, expires_at=NOW)
 
     assert stores.runs.finish([finish]) == [WAITING]
@@ -157,7 +153,7 @@ def test_a_finish_that_waits_keeps_the_run_alive_and_says_for_what(stores: Store
 
 
 def test_a_postponed_run_has_its_entry(stores: Stores) -> None:
-    run = stored(stores, make_run(token=2))
+    run = stored_run(stores, make_run(token=2))
     finish = postponement_of(run)
     waiting = replace(run, status=WAITING, lease_until=Instant(NOW + 90_000), attempt=2, attempts=finish.attempts)
 
@@ -168,7 +164,7 @@ def test_a_postponed_run_has_its_entry(stores: Stores) -> None:
 
 
 def test_a_postponement_of_another_token_is_fenced(stores: Stores) -> None:
-    run = stored(stores, make_run(token=3))
+    run = stored_run(stores, make_run(token=3))
 
     assert stores.runs.postpone(postponement_of(run, token=2), entry_of(run)) is None
     assert stores.runs.get(run.key) == run
@@ -176,7 +172,7 @@ def test_a_postponement_of_another_token_is_fenced(stores: Stores) -> None:
 
 
 def test_a_postponement_of_an_ended_run_is_fenced(stores: Stores) -> None:
-    run = stored(stores, make_run())
+    run = stored_run(stores, make_run())
     stores.runs.finish([finish_of(run)])
 
     assert stores.runs.postpone(postponement_of(run), entry_of(run)) is None
@@ -184,7 +180,7 @@ def test_a_postponement_of_an_ended_run_is_fenced(stores: Stores) -> None:
 
 
 def test_a_run_whose_end_was_asked_for_is_cancelled_instead_of_postponed(stores: Stores) -> None:
-    run = stored(stores, make_run())
+    run = stored_run(stores, make_run())
     stores.runs.request_cancel(run.key, at=Instant(NOW + 2), expires_at=NOW)
 
     assert stores.runs.postpone(postponement_of(run), entry_of(run)) is CANCELLED

@@ -2,7 +2,8 @@
 
     *_store       the ports                          conditions   every expression, by name
     *_rows        one codec per table                columns, attributes   what codecs are made of
-    statements    writes that succeed alone          batches, queries, rounds, owner_listing   how much is read at once
+    statements    writes that succeed alone          batches, queries, owner_listing   how much is read at once
+    held_runs, run_plans, job_holds, receipts        parts of the stores
 
 Stores take a client (`shared.adapters.aws.client`), the physical table names, a clock and dice for their pauses.
 """

@@ -24,9 +24,10 @@ from shared.adapters.dynamodb.columns import (
     whole_column,
     write_columns,
 )
-from shared.domain.access import ApiKey, Receipt, Scope
+from shared.domain.access import ApiKey, Chosen, Receipt, Scope
 from shared.domain.grants import Grant
 from shared.domain.instants import Instant
+from shared.domain.keys import RunKey
 from shared.domain.signing import SigningKey
 
 PARTITION = "pk"
@@ -45,6 +46,16 @@ KEY_COLUMNS = (
     _EXPIRES_AT,
     whole_column("revoked_at"),
 )
+
+
+def _chosen_to_json(chosen: tuple[Chosen, ...]) -> list[Any]:
+    return [[*each.key, each.token] for each in chosen]
+
+
+def _chosen_from_json(stored: list[Any]) -> tuple[Chosen, ...]:
+    return tuple(Chosen(RunKey(job_key, run_id), token) for job_key, run_id, token, *_ in stored)
+
+
 RECEIPT_COLUMNS = (
     text_column("fingerprint"),
     whole_column("at"),
@@ -53,6 +64,8 @@ RECEIPT_COLUMNS = (
     whole_column("revision"),
     text_column("run_id"),
     text_column("access_id"),
+    document_column("chosen", _chosen_to_json, _chosen_from_json, absent=()),
+    text_column("next_cursor"),
     _EXPIRES_AT,
 )
 

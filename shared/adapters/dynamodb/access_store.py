@@ -166,6 +166,18 @@ class DynamoAccessStore:
         receipt = None if row is None else access_rows.read_receipt(row)
         return None if receipt is None or self._calls.clock.now() >= receipt.expires_at else receipt
 
+    def put_receipt(self, receipt: Receipt) -> Receipt | None:
+        request = {**self._receipts.put(receipt)["Put"], "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+        try:
+            self._calls.repeat("access.put_receipt", lambda: self._client.put_item(**request))
+        except ConditionFailed as failed:
+            if failed.row is None:
+                raise StoreContended("access.put_receipt", "refused by a receipt that is gone") from failed
+            stored = access_rows.read_receipt(failed.row)
+            # Perhaps by an earlier attempt of this very call.
+            return None if stored == receipt else stored
+        return None
+
     def grants(self, owner_id: str) -> tuple[Grant, ...]:
         stored = self._lists.read("access.grants", access_rows.grants_key(owner_id))
         return tuple(access_rows.grant_from_json(owner_id, each) for each in stored)

@@ -15,7 +15,6 @@ from shared.adapters.aws.faults import ConditionFailed
 from shared.adapters.dynamodb import conditions, job_rows
 from shared.adapters.dynamodb.attributes import Row, Value, read_whole, whole
 from shared.adapters.dynamodb.columns import seconds_until
-from shared.adapters.dynamodb.rounds import rounds
 from shared.adapters.dynamodb.statements import Statement, Statements, update
 from shared.domain.errors import StoreContended
 from shared.domain.instants import DAY, Instant
@@ -119,10 +118,12 @@ class JobHolds:
         return None
 
     def extend(self, holds: Sequence[Hold]) -> list[bool]:
-        return self._run("jobs.extend", holds, [self._extension(hold) for hold in holds])
+        statements = [self._extension(hold) for hold in holds]
+        return self._statements.run_in_rounds("jobs.extend", statements, [hold.job_key for hold in holds])
 
     def release(self, holds: Collection[Hold]) -> None:
-        self._run("jobs.release", list(holds), [self._departure(hold) for hold in holds])
+        statements = [self._departure(hold) for hold in holds]
+        self._statements.run_in_rounds("jobs.release", statements, [hold.job_key for hold in holds])
 
     def _extension(self, hold: Hold) -> Statement:
         path = f"{hold.place}.{hold.holder.run_id}"
@@ -142,15 +143,6 @@ class JobHolds:
             removes=[path],
             where={f"{path}.{_TOKEN}": whole(hold.holder.token)},
         )
-
-    def _run(self, operation: str, holds: Sequence[Hold], statements: Sequence[Statement]) -> list[bool]:
-        """One batch may name a row once: the runs of one job follow each other."""
-        applied = [False] * len(statements)
-        for indexes in rounds([hold.job_key for hold in holds]):
-            answers = self._statements.run(operation, [statements[index] for index in indexes])
-            for index, answer in zip(indexes, answers, strict=True):
-                applied[index] = answer
-        return applied
 
 
 def _write(holder: Holder) -> Value:

@@ -7,13 +7,13 @@ from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.faults import ConditionFailed
 from shared.adapters.cursors import decode_cursor, encode_cursor, foreign_cursor
 from shared.adapters.dynamodb import conditions, run_rows
-from shared.adapters.dynamodb.attributes import Row, text, whole
+from shared.adapters.dynamodb.attributes import text
 from shared.adapters.dynamodb.batches import Batches
+from shared.adapters.dynamodb.held_runs import HeldRuns
 from shared.adapters.dynamodb.owner_listing import OwnerListing, failures_of_owner
 from shared.adapters.dynamodb.queries import Queries, Query
-from shared.adapters.dynamodb.rounds import rounds
 from shared.adapters.dynamodb.run_plans import RunPlans
-from shared.adapters.dynamodb.statements import Statement, Statements, insert, update
+from shared.adapters.dynamodb.statements import Statements, insert
 from shared.adapters.run_rules import is_claim_of, is_running, stored_status, taken_over, with_cancel_requested
 from shared.config import TableNames
 from shared.domain.access import Receipt
@@ -21,15 +21,13 @@ from shared.domain.entry import Entry
 from shared.domain.instants import Instant
 from shared.domain.keys import RunKey, run_id_of
 from shared.domain.pages import Page
-from shared.domain.run import Finish, Run, RunStatus, as_cancelled
+from shared.domain.run import Finish, Run, RunStatus
 from shared.ports.run_store import Erased, FailureFilter, Heartbeat, HeartbeatAnswer, PlanOutcome
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 _LIST = "runs"
-#: Of a row whose end nobody has asked for.
-_UNCANCELLED = (run_rows.CANCEL_REQUESTED_AT.name,)
 _LONGEST_RUN_ID = 200
 
 
@@ -47,6 +45,7 @@ class DynamoRunStore:
         self._batches = Batches(client, calls)
         self._statements = Statements(client, calls)
         self._plans = RunPlans(client, calls, tables)
+        self._held = HeldRuns(self._statements, tables.job_runs, self.get_many)
         self._failures = OwnerListing(self._queries, self._batches, failures_of_owner(self._table))
 
     def insert(self, runs: Sequence[Run]) -> list[Run | None]:
@@ -61,16 +60,10 @@ class DynamoRunStore:
         statements = [insert(self._table, run_rows.write_run(run)) for run in runs]
         applied = self._statements.run("runs.insert", statements)
         refused = [run for run, was_applied in zip(runs, applied, strict=True) if not was_applied]
-        existing = self._rows([run.key for run in refused])
+        existing = self.get_many([run.key for run in refused])
         # Expired between the insert and the read: then the place is free after all.
         vanished = [run for run in refused if run.key not in existing]
         return existing | (self._insert(vanished) if vanished else {})
-
-    def _rows(self, keys: Sequence[RunKey]) -> dict[RunKey, Run]:
-        if not keys:
-            return {}
-        rows = self._batches.get("runs.get_many", self._table, [run_rows.key_of(key) for key in keys])
-        return {run.key: run for run in map(run_rows.read_run, rows)}
 
     def record(self, runs: Sequence[Run]) -> list[bool]:
         first = _first_of_each(runs)
@@ -100,62 +93,10 @@ class DynamoRunStore:
         return None
 
     def heartbeat(self, beats: Sequence[Heartbeat]) -> list[HeartbeatAnswer]:
-        applied = self._run_in_rounds("runs.heartbeat", beats, [self._heartbeat(beat, _UNCANCELLED) for beat in beats])
-        answers = [HeartbeatAnswer.KEPT if is_applied else HeartbeatAnswer.FENCED for is_applied in applied]
-        # A request to cancel refuses the first, cheap write; whoever holds the run keeps it all the same.
-        held = self._held_and_cancelled(beats, applied)
-        statements = [self._heartbeat(beats[index]) for index in held]
-        again = self._run_in_rounds("runs.heartbeat", [beats[index] for index in held], statements)
-        for index, is_applied in zip(held, again, strict=True):
-            if is_applied:
-                answers[index] = HeartbeatAnswer.CANCEL_REQUESTED
-        return answers
-
-    def _heartbeat(self, beat: Heartbeat, missing: Sequence[str] = ()) -> Statement:
-        sets: Row = {
-            run_rows.LEASE_UNTIL.name: whole(beat.lease_until),
-            run_rows.ALIVE_AT: whole(beat.lease_until),
-        }
-        if beat.started_at is not None:
-            sets[run_rows.STARTED_AT.name] = whole(beat.started_at)
-        if beat.progress is not None:
-            sets[run_rows.PROGRESS.name] = text(beat.progress)
-        key = run_rows.key_of(beat.key)
-        return update(self._table, key=key, sets=sets, where=_is_running(beat.token), missing=missing)
-
-    def _held_and_cancelled(self, held: Sequence[Heartbeat | Finish], applied: Sequence[bool]) -> list[int]:
-        """The indexes of those that were refused for nothing but a request to cancel."""
-        refused = [index for index, is_applied in enumerate(applied) if not is_applied]
-        rows = self._rows([held[index].key for index in refused])
-        return [
-            index
-            for index in refused
-            if (row := rows.get(held[index].key)) is not None
-            and is_running(row, held[index].token)
-            and row.cancel_requested_at is not None
-        ]
+        return self._held.heartbeat(beats)
 
     def finish(self, finishes: Sequence[Finish]) -> list[RunStatus | None]:
-        statements = [self._finish(finish, _UNCANCELLED) for finish in finishes]
-        applied = self._run_in_rounds("runs.finish", finishes, statements)
-        answers = [finish.status if is_applied else None for finish, is_applied in zip(finishes, applied, strict=True)]
-        held = self._held_and_cancelled(finishes, applied)
-        cancelled = [as_cancelled(finishes[index]) for index in held]
-        self._run_in_rounds("runs.finish", cancelled, [self._finish(finish) for finish in cancelled])
-        refused = [index for index, answer in enumerate(answers) if answer is None]
-        rows = self._rows([finishes[index].key for index in refused])
-        for index in refused:
-            answers[index] = stored_status(rows.get(finishes[index].key), finishes[index])
-        return answers
-
-    def _finish(self, finish: Finish, missing: Sequence[str] = ()) -> Statement:
-        sets = run_rows.write_end(finish)
-        for name, attempt in run_rows.write_attempts(finish.attempts, token=finish.token).items():
-            sets[f"{run_rows.ATTEMPTS}.{name}"] = attempt
-        removes = [] if run_rows.ALIVE_AT in sets else [run_rows.ALIVE_AT]
-        key = run_rows.key_of(finish.key)
-        where = _is_running(finish.token)
-        return update(self._table, key=key, sets=sets, removes=removes, where=where, missing=missing)
+        return self._held.finish(finishes)
 
     def postpone(self, finish: Finish, entry: Entry) -> RunStatus | None:
         if self._plans.postpone(finish, entry):
@@ -200,17 +141,6 @@ class DynamoRunStore:
             return False
         return True
 
-    def _run_in_rounds(
-        self, operation: str, about: Sequence[Heartbeat | Finish], statements: Sequence[Statement]
-    ) -> list[bool]:
-        """One batch may name a row once: a second statement about it waits for the first."""
-        applied = [False] * len(statements)
-        for indexes in rounds([each.key for each in about]):
-            answers = self._statements.run(operation, [statements[index] for index in indexes])
-            for index, answer in zip(indexes, answers, strict=True):
-                applied[index] = answer
-        return applied
-
     def get(self, key: RunKey) -> Run | None:
         answer = self._calls.repeat(
             "runs.get",
@@ -220,7 +150,10 @@ class DynamoRunStore:
         return None if row is None else run_rows.read_run(row)
 
     def get_many(self, keys: Collection[RunKey]) -> dict[RunKey, Run]:
-        return self._rows(list(keys))
+        if not keys:
+            return {}
+        rows = self._batches.get("runs.get_many", self._table, [run_rows.key_of(key) for key in keys])
+        return {run.key: run for run in map(run_rows.read_run, rows)}
 
     def between(self, job_key: str, *, since: Instant, until: Instant) -> list[Run]:
         first, last = text(run_id_of(since)), text(run_id_of(until))
@@ -302,10 +235,6 @@ def _first_of_each(runs: Sequence[Run]) -> dict[RunKey, Run]:
     for run in runs:
         first.setdefault(run.key, run)
     return first
-
-
-def _is_running(token: int) -> Row:
-    return {run_rows.TOKEN.name: whole(token), run_rows.STATUS.name: text(RunStatus.RUNNING)}
 
 
 def _run_id_in(cursor: str, job_key: str) -> str:

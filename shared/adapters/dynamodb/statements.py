@@ -6,7 +6,7 @@ update   changes a row that is there as said    refused: ConditionalCheckFailed
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -88,6 +88,15 @@ class Statements:
             raise broken[0]
         return applied
 
+    def run_in_rounds(self, operation: str, statements: Sequence[Statement], rows: Sequence[Hashable]) -> list[bool]:
+        """`run` for statements of which several may be about the same row, named in `rows`: they follow each other."""
+        applied = [False] * len(statements)
+        for indexes in _rounds(rows):
+            answers = self.run(operation, [statements[index] for index in indexes])
+            for index, answer in zip(indexes, answers, strict=True):
+                applied[index] = answer
+        return applied
+
     def _send(
         self,
         operation: str,
@@ -112,3 +121,15 @@ class Statements:
             else:
                 broken.append(failure)
         return unprocessed
+
+
+def _rounds(keys: Sequence[Hashable]) -> Iterator[list[int]]:
+    """The indexes of `keys` in rounds: no key twice in one, and equal keys in their order."""
+    left = list(range(len(keys)))
+    while left:
+        first: dict[Hashable, int] = {}
+        for index in left:
+            first.setdefault(keys[index], index)
+        taken = set(first.values())
+        yield sorted(taken)
+        left = [index for index in left if index not in taken]

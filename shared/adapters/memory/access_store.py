@@ -79,6 +79,13 @@ class MemoryAccessStore:
             has_expired = receipt is not None and clock is not None and clock.now() >= receipt.expires_at
             return None if has_expired else receipt
 
+    def put_receipt(self, receipt: Receipt) -> Receipt | None:
+        with self._tables.lock:
+            stored = self._tables.receipt_in_the_way(receipt)
+            if stored is None:
+                self._tables.put_receipt(receipt)
+            return None if stored == receipt else stored
+
     def grants(self, owner_id: str) -> tuple[Grant, ...]:
         with self._tables.lock:
             return self._tables.grants.get(owner_id, ())

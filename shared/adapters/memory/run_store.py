@@ -133,11 +133,11 @@ class MemoryRunStore:
             return {key: self._tables.runs[key] for key in keys if key in self._tables.runs}
 
     def between(self, job_key: str, *, since: Instant, until: Instant) -> list[Run]:
-        first = run_id_of(since)
+        first, last = run_id_of(since), run_id_of(until)
         with self._tables.lock:
             runs = [self._tables.runs[key] for key in sorted(self._tables.runs_of_job.get(job_key, ()))]
         before = [run for run in runs if run.run_id < first]
-        return before[-1:] + [run for run in runs if run.run_id >= first and run.slot < until]
+        return before[-1:] + [run for run in runs if first <= run.run_id <= last and run.slot < until]
 
     def erase(self, job_key: str, *, limit: int) -> Erased:
         with self._tables.lock:

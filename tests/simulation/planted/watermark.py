@@ -45,7 +45,7 @@ _PLACE = Shard._place
 
 
 def _watermark_ahead(self: Shard) -> Instant | None:
-    before, self._unsettled = self._unsettled, {}
+    before, self._unsettled = self._unsettled, replace(self._unsettled, _fire_at={})
     try:
         return _SAFE_WATERMARK(self)
     finally:

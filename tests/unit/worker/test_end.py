@@ -1,4 +1,4 @@
-"""End, finish and heartbeat: one end per run, written where the token is still ours."""
+"""End and finish: one end per run, written where the token is still ours."""
 
 from __future__ import annotations
 
@@ -8,15 +8,11 @@ from dataclasses import replace
 import pytest
 
 from functions.worker.targets import failed, succeeded
-from shared.adapters.memory import MemoryJobStore, MemoryRunStore
+from shared.adapters.memory import MemoryRunStore
 from shared.domain.errors import OutcomeUnknown, StoreThrottled
-from shared.domain.instants import DAY, MINUTE, SECOND, Instant
-from shared.domain.job import JobState
+from shared.domain.instants import DAY, MINUTE, SECOND
 from shared.domain.limits import MAX_ERROR_LENGTH, MAX_OUTPUT_BYTES
-from shared.domain.run import Finish, RunKind, RunStatus
-from shared.domain.schedules import Every
-from shared.ports import Completion, HeartbeatAnswer
-from shared.ports.run_store import Heartbeat
+from shared.domain.run import Finish, RunStatus
 from tests.unit.worker.workshop import Workshop
 
 
@@ -130,113 +126,6 @@ def test_a_run_that_ended_is_not_expired(shop: Workshop) -> None:
     assert shop.run_of(dispatch).status is RunStatus.SUCCEEDED
 
 
-def test_a_fenced_finish_is_counted_and_discarded_and_its_message_left_alone(shop: Workshop) -> None:
-    dispatch = shop.dispatch(shop.put_job())
-    first, second = shop.executor(), shop.executor()
-    first.claim_once(shop.receive())
-    [live] = first.start_due_once()
-    call = first.begin(live)
-    assert call is not None
-    shop.clock.advance(3 * MINUTE)
-    [again] = shop.receive()
-    second.claim_once([again])
-
-    first.end(live, succeeded("of the past"))
-    first.finish_once()
-
-    assert first.counts["fenced"] == 1
-    assert len(first.runs) == 0
-    run = shop.run_of(dispatch)
-    assert (run.status, run.token, run.output) == (RunStatus.RUNNING, 2, None)
-    assert len(shop.queue) == 1
-
-    shop.start_all(second)
-    second.finish_once()
-    assert shop.run_of(dispatch).status is RunStatus.SUCCEEDED
-    assert len(shop.queue) == 0
-
-
-def test_a_refused_heartbeat_cancels_the_run_and_nothing_more_is_written(shop: Workshop) -> None:
-    dispatch = shop.dispatch(shop.put_job(timeout_ms=10 * MINUTE))
-    first, second = shop.executor(), shop.executor()
-    first.claim_once(shop.receive())
-    [live] = first.start_due_once()
-    call = first.begin(live)
-    assert call is not None
-    shop.clock.advance(3 * MINUTE)
-    second.claim_once(shop.receive())
-    seen = shop.run_of(dispatch)
-
-    first.heartbeat_once()
-
-    assert call.cancelled.is_set()
-    assert first.counts["fenced"] == 1
-    assert not first.end(live, succeeded())
-    assert first.finish_once() == 0
-    assert shop.run_of(dispatch) == seen
-
-
-def test_a_heartbeat_comes_every_third_of_the_lease_and_extends_lease_and_visibility(shop: Workshop) -> None:
-    dispatch = shop.dispatch(shop.put_job(timeout_ms=10 * MINUTE))
-    executor = shop.executor()
-    shop.claim(executor)
-    [live] = executor.start_due_once()
-    call = executor.begin(live)
-    assert call is not None
-    claimed_until = shop.run_of(dispatch).lease_until
-
-    shop.clock.advance(10 * SECOND - 1)
-    executor.heartbeat_once()
-    assert shop.run_of(dispatch).lease_until == claimed_until
-
-    shop.clock.advance(1)
-    call.report("half way")
-    executor.heartbeat_once()
-    run = shop.run_of(dispatch)
-    assert run.lease_until == shop.clock.now() + shop.settings.lease_ms
-    assert (run.progress, run.started_at) == ("half way", live.started_at)
-    shop.clock.advance(30 * SECOND - 1)
-    assert shop.receive() == []
-
-
-def test_a_run_of_90_seconds_survives_on_a_lease_of_20(shop: Workshop) -> None:
-    shop.settings = replace(shop.settings, lease_ms=20 * SECOND)
-    dispatch = shop.dispatch(shop.put_job(timeout_ms=10 * MINUTE))
-    executor, other = shop.executor(), shop.executor()
-    shop.claim(executor)
-    [live] = executor.start_due_once()
-    executor.begin(live)
-    for _ in range(90):
-        shop.clock.advance(SECOND)
-        executor.heartbeat_once()
-        assert shop.claim(other) == []
-
-    executor.end(live, succeeded())
-    executor.finish_once()
-
-    assert shop.run_of(dispatch).status is RunStatus.SUCCEEDED
-    assert shop.run_of(dispatch).token == 1
-
-
-def test_a_heartbeat_refused_because_the_end_was_stored_meanwhile_fences_nothing(shop: Workshop) -> None:
-    shop.dispatch(shop.put_job())
-
-    class EndsFirst(MemoryRunStore):
-        def heartbeat(self, beats: Sequence[Heartbeat]) -> list[HeartbeatAnswer]:
-            shop.start_all(executor)
-            return [HeartbeatAnswer.FENCED for _ in beats]
-
-    executor = shop.executor(run_store=EndsFirst(shop.tables))
-    shop.claim(executor)
-    shop.clock.advance(10 * SECOND)
-
-    executor.heartbeat_once()
-    executor.finish_once()
-
-    assert executor.counts["fenced"] == 0
-    assert len(shop.queue) == 0
-
-
 class _Faulty(MemoryRunStore):
     """Applies the finish or not, and raises, as often as `faults` says."""
 
@@ -285,92 +174,6 @@ def test_ends_are_stored_together(shop: Workshop) -> None:
     shop.run_all(shop.executor(run_store=store))
 
     assert store.sizes == [5]
-
-
-def test_the_last_slot_completes_the_job_and_dates_its_row(shop: Workshop) -> None:
-    job = shop.put_one_time(keep_after_completion_ms=DAY)
-    dispatch = shop.dispatch(job)
-
-    shop.run_all(shop.executor())
-
-    stored = shop.tables.jobs[job.job_key]
-    assert stored.state is JobState.COMPLETED
-    assert stored.revision == job.revision
-    assert stored.expires_at == (shop.run_of(dispatch).ended_at or 0) + DAY
-
-
-def test_a_failed_last_slot_completes_the_job_too(shop: Workshop) -> None:
-    job = shop.put_one_time()
-    shop.dispatch(job)
-    shop.target.answer = lambda _: failed("http_4xx", "no")
-
-    shop.run_all(shop.executor())
-
-    assert shop.tables.jobs[job.job_key].state is JobState.COMPLETED
-
-
-def test_a_slot_before_the_last_completes_nothing(shop: Workshop) -> None:
-    now = shop.clock.now()
-    job = shop.put_job(schedule=Every(interval_ms=MINUTE, anchor=now, end_at=Instant(now + MINUTE)))
-    shop.dispatch(job)
-    executor = shop.executor()
-
-    shop.run_all(executor)
-    assert shop.tables.jobs[job.job_key].state is JobState.ACTIVE
-
-    shop.clock.advance(MINUTE)
-    shop.dispatch(job)
-    shop.run_all(executor)
-    assert shop.tables.jobs[job.job_key].state is JobState.COMPLETED
-
-
-def test_a_manual_fire_of_a_one_time_job_completes_nothing(shop: Workshop) -> None:
-    job = shop.put_one_time()
-
-    shop.dispatch(job, kind=RunKind.MANUAL, is_single=True)
-
-    shop.run_all(shop.executor())
-
-    assert shop.tables.jobs[job.job_key].state is JobState.ACTIVE
-
-
-def test_a_job_whose_completion_failed_is_completed_before_its_message_goes(shop: Workshop) -> None:
-    job = shop.put_one_time()
-    shop.dispatch(job)
-
-    class FailsOnce(MemoryJobStore):
-        failures = 1
-
-        def complete(self, completions: Sequence[Completion]) -> list[bool]:
-            if self.failures:
-                self.failures -= 1
-                raise StoreThrottled("complete", "too fast")
-            return super().complete(completions)
-
-    executor = shop.executor(job_store=FailsOnce(shop.tables))
-    with pytest.raises(StoreThrottled):
-        shop.run_all(executor)
-    assert len(shop.queue) == 1
-
-    executor.finish_once()
-
-    assert shop.tables.jobs[job.job_key].state is JobState.COMPLETED
-    assert len(shop.queue) == 0
-
-
-def test_a_job_whose_worker_died_between_finish_and_completion_is_completed_by_the_duplicate(shop: Workshop) -> None:
-    job = shop.put_one_time()
-    shop.dispatch(job)
-    deliveries = shop.receive()
-    executor = shop.executor()
-    executor.claim_once(deliveries)
-    shop.start_all(executor)
-    [(_, finish)] = executor.runs.take_ending(1)
-    shop.run_store.finish([finish])
-
-    shop.executor().claim_once(shop.deliver_again(deliveries))
-
-    assert shop.tables.jobs[job.job_key].state is JobState.COMPLETED
 
 
 def test_a_run_row_outlives_every_queue(shop: Workshop) -> None:
