@@ -16,7 +16,7 @@ from shared.domain.grants import Grant
 from shared.domain.instants import Instant, to_rfc3339
 from shared.domain.job import Cancellation, Job, JobState, RetryPolicy
 from shared.domain.keys import job_id_of
-from shared.domain.redrive import Redrive
+from shared.domain.redrive import Redriven
 from shared.domain.run import Attempt, Run, RunError, RunStatus
 from shared.domain.schedules import Misfire, PreviewSlot, slots, to_document
 from shared.domain.signing import SigningKey
@@ -103,23 +103,21 @@ def backfill_document(candidates: Sequence[Candidate], next_from: Instant | None
     }
 
 
-def redrive_document(items: Sequence[tuple[Redrive | Run, str]], cursor: str | None, *, is_dry: bool) -> Document:
-    """Of each run what became of it; a run by itself has no start."""
+def redrive_document(items: Sequence[Redriven], cursor: str | None, *, is_dry: bool) -> Document:
+    """Of each run what became of it."""
     return {
         "dry_run": is_dry,
-        "planned": sum(outcome == "planned" for _, outcome in items),
-        "items": [_redriven(each, outcome) for each, outcome in items],
+        "planned": sum(each.outcome == "planned" for each in items),
+        "items": [
+            {
+                "job_id": job_id_of(each.key.job_key),
+                "run_id": each.key.run_id,
+                "starts_at": None if each.starts_at is None else to_rfc3339(each.starts_at),
+                "outcome": each.outcome,
+            }
+            for each in items
+        ],
         "next_cursor": cursor,
-    }
-
-
-def _redriven(each: Redrive | Run, outcome: str) -> Document:
-    run, starts_at = (each.run, each.starts_at) if isinstance(each, Redrive) else (each, None)
-    return {
-        "job_id": job_id_of(run.job_key),
-        "run_id": run.run_id,
-        "starts_at": to_rfc3339(starts_at) if starts_at is not None and outcome == "planned" else None,
-        "outcome": outcome,
     }
 
 

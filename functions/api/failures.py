@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Literal
@@ -27,7 +27,7 @@ from shared.domain.job import Job, JobState
 from shared.domain.keys import RunKey, job_id_of
 from shared.domain.limits import DEFAULT_PAGE, JOB_ID
 from shared.domain.pages import Page
-from shared.domain.redrive import Redrive, length_ms, run_again, spread
+from shared.domain.redrive import Redrive, Redriven, length_ms, run_again, spread
 from shared.domain.run import Run
 from shared.domain.schedules.fields import read_instant
 from shared.domain.sharding import shard_of
@@ -69,30 +69,51 @@ class FailureRoutes:
         return answer({"items": items, "next_cursor": page.cursor})
 
     def redrive(self, body: RedriveRuns, request: Request) -> Answer:
-        """A repeat finds them no longer failed, so it needs no Idempotency-Key. The rate is kept over all redrives of
-        the owner: each begins where the one before ends.
-        """
+        """The rate is kept over all redrives of the owner: each begins where the one before ends."""
         call = call_of(request)
-        page = self._selected(call, body)
-        jobs = self.backend.jobs.get_many({run.job_key for run in page.items}) if page.items else {}
-        obstacles = {run.key: obstacle for run in page.items if (obstacle := _obstacle(jobs.get(run.job_key)))}
-        redrives = self._spread(call, body, [run for run in page.items if run.key not in obstacles])
-        outcomes = obstacles | {
-            key: "planned" if body.dry_run else self._plan(redrive, jobs[key.job_key])
-            for key, redrive in redrives.items()
-        }
+        choice = self._choice(call, body)
+        jobs = self.backend.jobs.get_many({run.job_key for run in choice.runs}) if choice.runs else {}
+        obstacles = {run.key: obstacle for run in choice.runs if (obstacle := _obstacle(jobs.get(run.job_key)))}
+        redriven = choice.known | {key: Redriven(key, obstacle) for key, obstacle in obstacles.items()}
+        for redrive in self._spread(call, body, [run for run in choice.runs if run.key not in obstacles]):
+            run = redrive.run
+            outcome = "planned" if body.dry_run else self._plan(redrive, jobs[run.job_key])
+            redriven[run.key] = Redriven(run.key, outcome, redrive.starts_at if outcome == "planned" else None)
         if not body.dry_run:
-            audit.note("run.redrive", call, planned=sum(outcome == "planned" for outcome in outcomes.values()))
-        items = [(redrives.get(run.key, run), outcomes[run.key]) for run in page.items]
-        document = redrive_document(items, page.cursor, is_dry=body.dry_run)
+            audit.note("run.redrive", call, planned=sum(each.outcome == "planned" for each in redriven.values()))
+        items = [redriven[key] for key in choice.keys]
+        document = redrive_document(items, choice.next_cursor, is_dry=body.dry_run)
         return answer(document, status=HTTPStatus.OK if body.dry_run else HTTPStatus.ACCEPTED)
 
-    def _spread(self, call: Call, body: RedriveRuns, runs: Sequence[Run]) -> dict[RunKey, Redrive]:
+    def _choice(self, call: Call, body: RedriveRuns) -> _Choice:
+        """The runs that this request is about, though it be sent again when others have failed."""
+        page, keyed = self._selected(call, body), call.keyed
+        if body.dry_run or keyed is None:
+            return _choice_of(page)
+        # Before anything is planned, so that whoever dies on the way has said what is to be.
+        receipt = self.backend.access.put_receipt(keyed.receipt_of_redrive(page, self.backend.clock.now()))
+        if receipt is None:
+            return _choice_of(page)
+        keyed.check(receipt)
+        rows = self.backend.runs.get_many([each.key for each in receipt.chosen])
+        known, left = {}, []
+        for each in receipt.chosen:
+            run = rows.get(each.key)
+            if run is not None and run.token == each.token:
+                left.append(run)
+            else:
+                # Planned by this request when it was sent before, or else gone.
+                known[each.key] = (
+                    Redriven(each.key, "changed") if run is None else Redriven(each.key, "planned", run.fire_at)
+                )
+        return _Choice([each.key for each in receipt.chosen], left, known, receipt.next_cursor)
+
+    def _spread(self, call: Call, body: RedriveRuns, runs: Sequence[Run]) -> Iterator[Redrive]:
         start = self.backend.clock.now()
         if runs and not body.dry_run:
             length = length_ms(len(runs), body.rate)
             start = self.backend.access.book_starts(call.caller.owner_id, at=start, length_ms=length)
-        return {each.run.key: each for each in spread(runs, start=start, per_second=body.rate)}
+        return spread(runs, start=start, per_second=body.rate)
 
     def _selected(self, call: Call, body: RedriveRuns) -> Page[Run]:
         only = FailureFilter(
@@ -102,11 +123,28 @@ class FailureRoutes:
 
     def _plan(self, redrive: Redrive, job: Job) -> str:
         claim_id = self.backend.randomness.random_bytes(CLAIM_ID_BYTES).hex()
-        run = run_again(redrive.run, at=redrive.starts_at, claim_id=claim_id, trace=current_trace())
+        run = run_again(
+            redrive.run, generation=job.generation, at=redrive.starts_at, claim_id=claim_id, trace=current_trace()
+        )
         entry = single_entry(run, shard=shard_of(job.job_key, self.backend.shard_count), lane=late_lane(job.lane))
         # The list lags a little: what has changed since is somebody else's.
         is_planned = isinstance(self.backend.runs.plan(run, entry, seen=redrive.run), Written)
         return "planned" if is_planned else "changed"
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    #: In the order of the list of failed runs.
+    keys: Sequence[RunKey]
+    #: Those to be run again, as they are now.
+    runs: Sequence[Run]
+    #: What became of the others.
+    known: dict[RunKey, Redriven]
+    next_cursor: str | None
+
+
+def _choice_of(page: Page[Run]) -> _Choice:
+    return _Choice([run.key for run in page.items], page.items, {}, page.cursor)
 
 
 def _obstacle(job: Job | None) -> str | None:

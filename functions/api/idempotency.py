@@ -1,4 +1,6 @@
-"""Idempotency-Key (IETF draft 07): what it did is kept in a receipt, written in one transaction with its effect."""
+"""Idempotency-Key (IETF draft 07): what it did is kept in a receipt, written in one transaction with its effect
+(of a redrive: before it).
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,13 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from functions.api.refusals import KeyReused
-from shared.domain.access import Receipt
+from shared.domain.access import Chosen, Receipt
 from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.instants import Instant
 from shared.domain.job import Job
 from shared.domain.limits import IDEMPOTENCY_KEPT_MS, MAX_IDEMPOTENCY_KEY_LENGTH
+from shared.domain.pages import Page
+from shared.domain.run import Run
 from shared.ports import AccessStore
 
 _QUOTED = re.compile(r'"(?P<inside>(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"')
@@ -51,6 +55,12 @@ class KeyedRequest:
         """For a key, a signing key or a grant."""
         expires_at = Instant(at + IDEMPOTENCY_KEPT_MS)
         return Receipt(self.owner_id, self.idempotency_key, self.fingerprint, at, expires_at, access_id=access_id)
+
+    def receipt_of_redrive(self, page: Page[Run], at: Instant) -> Receipt:
+        chosen = tuple(Chosen(run.key, run.token) for run in page.items)
+        expires_at = Instant(at + IDEMPOTENCY_KEPT_MS)
+        receipt = Receipt(self.owner_id, self.idempotency_key, self.fingerprint, at, expires_at)
+        return replace(receipt, chosen=chosen, next_cursor=page.cursor)
 
     def check(self, receipt: Receipt) -> Receipt:
         """The receipt of this very request. Raises KeyReused when it is of another."""

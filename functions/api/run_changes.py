@@ -83,7 +83,7 @@ class RunChangeRoutes:
                 raise RunNotRetryable(job_id, run_id, seen.status)
             now = self.backend.clock.now()
             claim_id = self.backend.randomness.random_bytes(CLAIM_ID_BYTES).hex()
-            run = run_again(seen, at=now, claim_id=claim_id, trace=current_trace())
+            run = run_again(seen, generation=job.generation, at=now, claim_id=claim_id, trace=current_trace())
             receipt = None
             if call.keyed is not None:
                 receipt = replace(call.keyed.receipt_for(job, now), run_id=run_id)

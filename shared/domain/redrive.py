@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from shared.domain.instants import SECOND, Instant
+from shared.domain.keys import RunKey
 from shared.domain.run import Run, RunStatus
 
 
@@ -15,13 +16,16 @@ def may_run_again(run: Run) -> bool:
     return run.status not in {RunStatus.SUCCEEDED, RunStatus.RUNNING} and run.gap is None
 
 
-def run_again(run: Run, *, at: Instant, claim_id: str, trace: str | None = None) -> Run:
-    """The WAITING run that replaces `run`, whose next attempt starts `at`. One that waits already only waits less."""
+def run_again(run: Run, *, generation: int, at: Instant, claim_id: str, trace: str | None = None) -> Run:
+    """The WAITING run that replaces `run`, whose next attempt starts `at`, of the job's `generation`. One that waits
+    already only waits less.
+    """
     is_waiting = run.status is RunStatus.WAITING
     made = max((attempt.attempt for attempt in run.attempts), default=0)
     return replace(
         run,
         status=RunStatus.WAITING,
+        generation=generation,
         token=run.token + 1,
         claim_id=claim_id,
         attempt=run.attempt if is_waiting else made + 1,
@@ -50,6 +54,16 @@ def run_again(run: Run, *, at: Instant, claim_id: str, trace: str | None = None)
 class Redrive:
     run: Run
     starts_at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Redriven:
+    """What became of a run that was to be run again: `planned`, or why not."""
+
+    key: RunKey
+    outcome: str
+    #: Of one that is planned.
+    starts_at: Instant | None = None
 
 
 def spread(runs: Sequence[Run], *, start: Instant, per_second: float) -> Iterator[Redrive]:

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from shared.adapters.memory import MemoryRunStore
 from shared.domain.entry import Entry, single_entry
+from shared.domain.errors import StoreThrottled
 from shared.domain.instants import SECOND, Instant, to_rfc3339
 from shared.domain.job import Job
 from shared.domain.run import Attempt, Run, RunError, RunStatus
@@ -209,6 +211,48 @@ def test_the_rate_is_kept_over_all_redrives_of_an_owner(world: World) -> None:
     assert second["items"][0]["starts_at"] == to_rfc3339(Instant(start + SECOND))
     starts = sorted(entry.next_at - start for entry in single_entries(world))
     assert starts == [0, SECOND // 2, SECOND, 3 * SECOND // 2, 5 * SECOND + 100]
+
+
+def test_a_redrive_that_is_sent_again_is_about_the_same_runs(world: World) -> None:
+    job = world.create(schedule=EVERY)
+    for number in range(5):
+        run_in(world, job, RunStatus.FAILED, number)
+    first = world.send("POST", "/v1/redrives", {"limit": 2}, idempotency_key="once")
+    world.clock.advance(SECOND)
+
+    again = world.send("POST", "/v1/redrives", {"limit": 2}, idempotency_key="once")
+
+    assert (again.status, again.json) == (first.status, first.json)
+    assert len(single_entries(world)) == 2
+    assert world.send("POST", "/v1/redrives", {"limit": 3}, idempotency_key="once").status == 422
+    assert world.send("POST", "/v1/redrives", {"limit": 2}, idempotency_key="twice").json["planned"] == 2
+    assert len(single_entries(world)) == 4
+
+
+def test_a_redrive_that_was_broken_off_is_completed_when_it_is_sent_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = world.create(schedule=EVERY)
+    runs = [run_in(world, job, RunStatus.FAILED, number) for number in range(4)]
+    plan = MemoryRunStore.plan
+
+    def plan_one(store: MemoryRunStore, *args: Any, **options: Any) -> Any:
+        if single_entries(world):
+            raise StoreThrottled("runs.plan", "no more")
+        return plan(store, *args, **options)
+
+    monkeypatch.setattr(MemoryRunStore, "plan", plan_one)
+    assert world.send("POST", "/v1/redrives", {"limit": 2, "rate": 2}, idempotency_key="once").status == 503
+    monkeypatch.undo()
+    failed_since = run_in(world, job, RunStatus.FAILED, 9)
+    world.tables.runs.pop(runs[2].key)
+
+    again = world.send("POST", "/v1/redrives", {"limit": 2, "rate": 2}, idempotency_key="once").json
+
+    outcomes = {each["run_id"]: each["outcome"] for each in again["items"]}
+    assert outcomes == {runs[3].run_id: "planned", runs[2].run_id: "changed"}
+    assert stored(world, failed_since) == failed_since
+    assert len(single_entries(world)) == 1
 
 
 def test_owners_do_not_wait_for_each_others_redrives(world: World) -> None:

@@ -42,18 +42,19 @@ def test_the_row_of_a_gap_is_no_run() -> None:
 
 
 def test_a_run_is_planned_again_under_a_higher_token_with_a_policy_that_counts_anew() -> None:
-    run = run_again(FAILED, at=NOW, claim_id="new")
+    run = run_again(FAILED, generation=6, at=NOW, claim_id="new")
 
     assert (run.status, run.token, run.attempt, run.attempts_before) == (RunStatus.WAITING, 4, 4, 3)
     assert (run.lease_until, run.fire_at, run.tried_since, run.claim_id) == (NOW, NOW, None, "new")
     assert (run.ended_at, run.output, run.error, run.expires_at, run.worker_id) == (None, None, None, None, "")
     assert (run.run_id, run.slot, run.payload_json, run.attempts) == ("r", 0, "{}", FAILED.attempts)
+    assert run.generation == 6
 
 
 def test_a_run_that_never_started_begins_with_its_first_attempt() -> None:
     cancelled = replace(FAILED, status=RunStatus.CANCELLED, attempt=1, attempts=(), cancel_requested_at=NOW)
 
-    run = run_again(cancelled, at=NOW, claim_id="new")
+    run = run_again(cancelled, generation=6, at=NOW, claim_id="new")
 
     assert (run.attempt, run.attempts_before, run.cancel_requested_at) == (1, 0, None)
 
@@ -61,7 +62,7 @@ def test_a_run_that_never_started_begins_with_its_first_attempt() -> None:
 def test_a_run_that_waits_only_waits_less() -> None:
     waiting = replace(FAILED, status=RunStatus.WAITING, attempt=4, attempts_before=2)
 
-    run = run_again(waiting, at=NOW, claim_id="new")
+    run = run_again(waiting, generation=6, at=NOW, claim_id="new")
 
     assert (run.attempt, run.attempts_before, run.tried_since) == (4, 2, waiting.tried_since)
 

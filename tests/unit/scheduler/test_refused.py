@@ -70,7 +70,8 @@ def test_a_run_that_is_to_run_again_is_not_failed_by_the_refusal_of_its_earlier_
     (node,) = world.nodes
     for step in (node.plan_once, node.load_once, node.tick_once):
         step()
-    again = planned(world, run_again(run, at=Instant(world.now + 60 * SECOND), claim_id="plan-2"), seen=run)
+    later = Instant(world.now + 60 * SECOND)
+    again = planned(world, run_again(run, generation=run.generation, at=later, claim_id="plan-2"), seen=run)
     node.dispatch_once(hurry=True)
     assert node.counts.refused == 1
     assert world.runs.get(run.key) == again
