@@ -62,7 +62,8 @@ class Reading:
             return "cancelled"
         if job is None:
             self._delete_orphan(live)
-        return may_run(job, live.run.slot, is_single_fire=live.dispatch.is_single)
+        dispatch = live.dispatch
+        return may_run(job, live.run.slot, generation=dispatch.generation, is_single_fire=dispatch.is_single)
 
     def _fail(self, live: LiveRun, why: str) -> None:
         clock, retention_ms = self.departures.clock, self.departures.settings.run_retention_ms

@@ -169,14 +169,15 @@ def is_last_slot(schedule: Schedule, slot: Instant) -> bool:
     return next_slot(schedule, slot) is None
 
 
-def may_run(job: Job | None, slot: Instant, *, is_single_fire: bool) -> str | None:
+def may_run(job: Job | None, slot: Instant, *, generation: int, is_single_fire: bool) -> str | None:
     """Why a claimed slot must not start (`cancelled`, `paused`, `superseded`), or None when it runs.
 
     Decided by the worker on the job it read *after* its claim (design section 4): a slot planned before the current
     generation (`slot < from_at`) was promised then and runs with the current definition; of the current
-    generation only its own slots run.
+    generation only its own slots run. What was planned for a job that is gone is nothing to another one of its id,
+    which has no generation below its `created_at`.
     """
-    if job is None or job.state is JobState.CANCELLED:
+    if job is None or job.state is JobState.CANCELLED or generation < job.created_at:
         return "cancelled"
     if job.state is JobState.PAUSED:
         return "paused"

@@ -121,10 +121,23 @@ def test_a_slot_before_the_watermark_that_fires_behind_it_is_not_lost() -> None:
 def test_the_definition_read_after_the_claim_decides_what_may_run() -> None:
     live = job(every="PT10S", anchor=at(NOW))
     slot = Instant(NOW + 10_000)
-    assert may_run(live, slot, is_single_fire=False) is None
-    assert may_run(None, slot, is_single_fire=False) == "cancelled"
-    assert may_run(replace(live, state=JobState.CANCELLED), slot, is_single_fire=True) == "cancelled"
-    assert may_run(replace(live, state=JobState.PAUSED), slot, is_single_fire=False) == "paused"
-    assert may_run(live, Instant(slot + 1), is_single_fire=False) == "superseded"
-    assert may_run(live, Instant(slot + 1), is_single_fire=True) is None
-    assert may_run(replace(live, from_at=Instant(slot + 2)), Instant(slot + 1), is_single_fire=False) is None
+    assert may_run(live, slot, generation=NOW, is_single_fire=False) is None
+    assert may_run(None, slot, generation=NOW, is_single_fire=False) == "cancelled"
+    assert may_run(replace(live, state=JobState.CANCELLED), slot, generation=NOW, is_single_fire=True) == "cancelled"
+    assert may_run(replace(live, state=JobState.PAUSED), slot, generation=NOW, is_single_fire=False) == "paused"
+    assert may_run(live, Instant(slot + 1), generation=NOW, is_single_fire=False) == "superseded"
+    assert may_run(live, Instant(slot + 1), generation=NOW, is_single_fire=True) is None
+    assert (
+        may_run(replace(live, from_at=Instant(slot + 2)), Instant(slot + 1), generation=NOW, is_single_fire=False)
+        is None
+    )
+
+
+@pytest.mark.parametrize("is_single_fire", [False, True])
+def test_what_was_planned_for_an_earlier_job_of_the_id_does_not_run(is_single_fire: bool) -> None:
+    """Deleted and made anew: a dispatch that waited meanwhile knows another target, and another time."""
+    anew = replace(job(every="PT10S", anchor=at(NOW)), generation=NOW + 7, created_at=Instant(NOW + 5))
+    slot = Instant(NOW + 10_000)
+
+    assert may_run(anew, slot, generation=NOW + 4, is_single_fire=is_single_fire) == "cancelled"
+    assert may_run(anew, slot, generation=NOW + 5, is_single_fire=is_single_fire) is None
