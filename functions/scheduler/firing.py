@@ -24,9 +24,13 @@ class Fired:
 
 def fire(entry: Entry, slot: Instant, now: Instant) -> Fired:
     """The entry's oldest unsettled slot is due. Design section 5: a slot older than the grace is missed."""
-    if entry.schedule is not None and entry.misfire.has_missed(fire_at_of(entry, slot), now=now):
+    if entry.schedule is not None and _is_missed(entry, slot, now):
         return _misfire(entry, slot, now)
     return Fired(slot, [_due(entry, slot, entry.kind, entry.lane)])
+
+
+def _is_missed(entry: Entry, slot: Instant, now: Instant) -> bool:
+    return entry.misfire.has_missed(fire_at_of(entry, slot), now=now)
 
 
 def _misfire(entry: Entry, slot: Instant, now: Instant) -> Fired:
@@ -35,6 +39,9 @@ def _misfire(entry: Entry, slot: Instant, now: Instant) -> Fired:
     assert entry.misfire.grace_ms is not None
     until = Instant(max(slot, now - entry.misfire.grace_ms - 1))
     late = missed(entry.schedule, Instant(slot - 1), until, newest=entry.misfire.newest_needed)
+    # A slot fires by its jitter later than it is planned: the newest of them may not be missed yet.
+    while late.last is not None and late.last > slot and not _is_missed(entry, late.last, now):
+        late = missed(entry.schedule, Instant(slot - 1), Instant(late.last - 1), newest=entry.misfire.newest_needed)
     decided = plan_misfire(entry.misfire, late)
     dues = [_due(entry, each, RunKind.CATCH_UP, late_lane(entry.lane)) for each in decided.fire]
     if decided.skipped is not None:

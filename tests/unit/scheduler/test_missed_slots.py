@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
+from typing import Any
 
 import pytest
 
 from shared.domain.instants import DAY, HOUR, MINUTE, SECOND, Instant, to_rfc3339
 from shared.domain.job import Job, JobState
 from shared.domain.run import Run, RunKind
-from shared.domain.schedules import Misfire
+from shared.domain.schedules import Misfire, fire_at, slots
 from tests.unit.scheduler.world import World, slots_of
 
 
@@ -60,6 +62,29 @@ def test_ten_thousand_missed_slots_are_no_more_work() -> None:
     [gap] = gaps(world, job)
     assert gap.gap is not None
     assert gap.gap.count >= 9_990
+
+
+@pytest.mark.parametrize("policy", ["skip", "fire_once", "fire_all"])
+def test_a_slot_whose_jitter_carries_it_past_the_grace_fires_at_its_time(policy: Any) -> None:
+    """Planned long before now, and due after it: the policy is not asked."""
+    world = World()
+    job = world.create("spread", misfire=Misfire(policy=policy), every="PT5M", window="PT5M")
+    planned = islice(slots(job.schedule, Instant(world.now - 1)), 40)
+    fires = {slot: fire_at(job.schedule, job.job_key, slot) for slot in planned}
+    slot = next(
+        slot for slot, due in fires.items() if slot > world.now and due - slot > 3 * MINUTE and due < slot + 5 * MINUTE
+    )
+    world.clock.advance(slot + 2 * MINUTE - world.now)
+    world.start_node("a")
+
+    sent = world.run(4 * MINUTE)
+
+    [mine] = [each for each in sent if each.slot == slot]
+    assert (mine.kind, mine.fire_at) == (RunKind.SCHEDULED, fires[slot])
+    assert mine.enqueued_at >= fires[slot] - 2 * SECOND
+    assert not [gap for gap in gaps(world, job) if gap.gap is not None and gap.gap.last >= slot]
+    earlier = [each for each in sent if each.kind is RunKind.CATCH_UP]
+    assert [each.slot for each in earlier][-1:] == ([] if policy == "skip" else [slot - 5 * MINUTE])
 
 
 def test_a_process_that_stalled_catches_up_as_one_that_was_restarted_does() -> None:
