@@ -60,6 +60,14 @@ class _Round:
     shard: int = -1
 
 
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    #: To be dispatched again.
+    again: list[Due] = field(default_factory=list)
+    #: Given up: dispatched as often as it may be, and still without a run.
+    lost: list[Due] = field(default_factory=list)
+
+
 @dataclass(slots=True)
 class Auditor:
     """What is to be looked up, and what follows from the answer. No I/O; called under the node's lock."""
@@ -136,9 +144,9 @@ class Auditor:
             for slot in recall.slots_fired(since, until, most=self.rules.slots_per_entry)
         ]
 
-    def judge(self, looks: Iterable[Look], rows: Mapping[RunKey, Run], now: Instant) -> list[Due]:
-        """Count what was found; answers what is to be dispatched again."""
-        again: list[Due] = []
+    def judge(self, looks: Iterable[Look], rows: Mapping[RunKey, Run], now: Instant) -> Judgement:
+        """Count what was found, and say what is to be done about it."""
+        judgement = Judgement()
         for look in looks:
             self.counts.audited += 1
             run = rows.get(look.due.key)
@@ -146,8 +154,9 @@ class Auditor:
                 self.counts.late += run.started_at is not None and run.started_at - run.fire_at > self.rules.late_ms
             elif look.resends == self.rules.resends:
                 self.counts.lost += 1
+                judgement.lost.append(look.due)
             else:
                 self.counts.resent += 1
-                again.append(replace(look.due, lane=late_lane(look.due.lane), is_resent=True))
+                judgement.again.append(replace(look.due, lane=late_lane(look.due.lane), is_resent=True))
                 self._put(Look(Instant(now + (self.rules.deadline_ms << 2 * look.resends)), look.due, look.resends + 1))
-        return again
+        return judgement

@@ -9,6 +9,7 @@ from functions.scheduler.counts import Counts
 from functions.scheduler.outbox import Outbox
 from functions.scheduler.ownership import Ownership
 from shared.domain.errors import StoreError
+from shared.domain.instants import to_rfc3339
 from shared.observability.logs import logger_for
 
 _log = logger_for("scheduler")
@@ -36,8 +37,12 @@ class AuditStep:
                 self.auditor.put_back(looks)
             raise
         with self.owned.lock:
-            again = self.auditor.judge(looks, rows, self.owned.ports.clock.now())
-            self.outbox.put(again, at=self.owned.ports.clock.monotonic())
+            judgement = self.auditor.judge(looks, rows, self.owned.ports.clock.now())
+            self.outbox.put(judgement.again, at=self.owned.ports.clock.monotonic())
+        for due in judgement.lost:
+            # By name, for somebody is to run it by hand.
+            named = {"job_key": due.entry.job_key, "run_id": due.run_id, "slot": to_rfc3339(due.slot), "lane": due.lane}
+            _log.error("lost", extra={"action": "fire.lost", **named})
         self._tell()
 
     def _choose_looks(self) -> list[Look]:

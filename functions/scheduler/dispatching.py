@@ -23,6 +23,9 @@ _log = logger_for("scheduler")
 
 #: How many timers one tick takes from a shard's wheel, so that no step takes long.
 TICK_LIMIT = 1_000
+#: How many rows one turn writes, four calls: an hour of outage leaves as many as there are entries, and what is due now
+#: must not wait for them.
+ROWS_AT_ONCE = 100
 
 
 @dataclass(slots=True)
@@ -144,7 +147,7 @@ class Dispatcher:
 
     def _write_rows(self) -> None:
         with self.owned.lock:
-            rows, self.rows = self.rows, []
+            rows, self.rows = self.rows[:ROWS_AT_ONCE], self.rows[ROWS_AT_ONCE:]
         if not rows:
             return
         try:

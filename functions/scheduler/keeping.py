@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from functions.scheduler.ownership import Ownership
 from functions.scheduler.settings import Spread
+from functions.scheduler.shard import Shard
+from shared.domain.entry import Entry
 from shared.domain.events import job_completed
 from shared.domain.instants import Instant
 from shared.domain.keys import EntryKey
@@ -14,6 +17,8 @@ from shared.ports import Completion
 
 #: How many entries one turn moves, each by calls of its own, so that the other steps get their turn in time.
 MOVES_AT_ONCE = 64
+#: The same of jobs that end, and of entries that are deleted, by calls for many of them.
+ENDS_AT_ONCE, DELETES_AT_ONCE = 250, 500
 
 
 @dataclass(slots=True)
@@ -26,26 +31,49 @@ class Keeper:
 
         Raises StoreError; what is not done is done next time, by this owner or the next one.
         """
-        shards = list(self.owned.shards.values())
-        for shard in shards:
-            with self.owned.lock:
-                doomed = list(shard.to_delete)
-                moving = dict(islice(shard.to_move.items(), max(MOVES_AT_ONCE // len(shards), 1)))
-                exhausted = list(shard.exhausted)
-            for entry in exhausted:
-                job = self.owned.ports.jobs.get(entry.job_key)
-                if job is not None and job.generation == entry.generation:
-                    expires_at = Instant(self.owned.ports.clock.now() + job.keep_after_completion_ms)
-                    [is_completed] = self.owned.ports.jobs.complete(
-                        [Completion(entry.job_key, entry.generation, expires_at)]
-                    )
-                    if is_completed and not job.state.has_ended:
-                        self.owned.ports.announcements.add([job_completed(job, at=self.owned.ports.clock.now())])
-            self.owned.ports.entries.delete([EntryKey(shard.number, entry_id) for entry_id in doomed])
-            moves = [(EntryKey(shard.number, entry_id), next_at) for entry_id, next_at in moving.items()]
-            list(self.spread(self._move, moves))
-            with self.owned.lock:
-                shard.tidied(doomed, moving, exhausted)
+        self.owned.in_turn(self._tidy)
+
+    def _tidy(self, shard: Shard) -> None:
+        with self.owned.lock:
+            exhausted = shard.exhausted[: self._share(ENDS_AT_ONCE)]
+            # An entry goes after its job has ended: who dies in between leaves it to the next owner.
+            is_last = len(exhausted) == len(shard.exhausted)
+            doomed = list(islice(shard.to_delete, self._share(DELETES_AT_ONCE))) if is_last else []
+            moving = dict(islice(shard.to_move.items(), self._share(MOVES_AT_ONCE)))
+        self._end_jobs(exhausted)
+        self.owned.ports.entries.delete([EntryKey(shard.number, entry_id) for entry_id in doomed])
+        moves = [(EntryKey(shard.number, entry_id), next_at) for entry_id, next_at in moving.items()]
+        list(self.spread(self._move, moves))
+        with self.owned.lock:
+            shard.tidied(doomed, moving, exhausted)
+
+    def _share(self, count: int) -> int:
+        """Of what one turn may do for all shards together."""
+        return max(count // max(len(self.owned.shards), 1), 1)
+
+    def _end_jobs(self, exhausted: Sequence[Entry]) -> None:
+        """Their last slot was one that no worker had, so that no worker ends them."""
+        if not exhausted:
+            return
+        ports = self.owned.ports
+        jobs = ports.jobs.get_many({entry.job_key for entry in exhausted})
+        now = ports.clock.now()
+        ending = {
+            job.job_key: job
+            for entry in exhausted
+            if (job := jobs.get(entry.job_key)) is not None and job.generation == entry.generation
+        }
+        completed = ports.jobs.complete(
+            [
+                Completion(job.job_key, job.generation, Instant(now + job.keep_after_completion_ms))
+                for job in ending.values()
+            ]
+        )
+        ports.announcements.add(
+            job_completed(job, at=now)
+            for job, is_completed in zip(ending.values(), completed, strict=True)
+            if is_completed and not job.state.has_ended
+        )
 
     def _move(self, move: tuple[EntryKey, Instant]) -> None:
         key, next_at = move
@@ -54,18 +82,20 @@ class Keeper:
 
     def checkpoint_once(self) -> None:
         """Make each watermark durable that has risen, and then mark the entries it speaks for. Raises StoreError."""
-        for number, shard in list(self.owned.shards.items()):
+        self.owned.in_turn(self._checkpoint)
+
+    def _checkpoint(self, shard: Shard) -> None:
+        with self.owned.lock:
+            watermark = shard.safe_watermark()
+            lease = None if watermark is None else shard.ask(watermark)
+        if lease is None:
+            return
+        if not self.owned.ports.fleet.checkpoint(lease):
+            self.owned.lose(shard.number, None)
+            return
+        with self.owned.lock:
+            settled = shard.checkpointed(lease)
+        if settled:
+            self.owned.ports.entries.clear_fresh(settled)
             with self.owned.lock:
-                watermark = shard.safe_watermark()
-                lease = None if watermark is None else shard.ask(watermark)
-            if lease is None:
-                continue
-            if not self.owned.ports.fleet.checkpoint(lease):
-                self.owned.lose(number, None)
-                continue
-            with self.owned.lock:
-                settled = shard.checkpointed(lease)
-            if settled:
-                self.owned.ports.entries.clear_fresh(settled)
-                with self.owned.lock:
-                    shard.cleared_fresh(settled)
+                shard.cleared_fresh(settled)

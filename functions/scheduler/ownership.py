@@ -16,6 +16,7 @@ from functions.scheduler.planning import plan
 from functions.scheduler.settings import Ports, Settings, ShardCountPinned
 from functions.scheduler.shard import Shard
 from shared.domain import message
+from shared.domain.errors import StoreError
 from shared.domain.fleet import FleetSnapshot, Lease, Node
 from shared.domain.instants import Instant
 from shared.observability.logs import logger_for
@@ -53,6 +54,20 @@ class Ownership:
         self._trust = Trust(timing.trust_ms)
         self._observer = Observer(timing.dead_ms, longest_step_ms=timing.plan_ms * 3 // 2)
         self._started_at = self.ports.clock.now()
+
+    def in_turn(self, act: Callable[[Shard], None]) -> None:
+        """Do this with each shard. Raises StoreError as soon as `act` does, and has that shard come last from then on:
+        one whose rows cannot be had keeps no other from its turn.
+        """
+        for shard in list(self.shards.values()):
+            try:
+                act(shard)
+            except StoreError:
+                with self.lock:
+                    if self.shards.get(shard.number) is shard:
+                        others = {number: each for number, each in self.shards.items() if each is not shard}
+                        self.shards = {**others, shard.number: shard}
+                raise
 
     def pin_shard_count(self) -> None:
         """Check that the fleet has as many shards as this node thinks. Raises ShardCountPinned, StoreError."""

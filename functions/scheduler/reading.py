@@ -24,10 +24,12 @@ class Reader:
     owned: Ownership
 
     def load_once(self) -> None:
-        """Load each shard that needs it. Raises StoreError: the rest comes next time."""
-        for shard in list(self.owned.shards.values()):
-            if shard.needs_load(self.owned.ports.clock.now()):
-                self.load(shard)
+        """Load each shard that needs it. Raises StoreError: the rest comes next time, and first."""
+        self.owned.in_turn(self._load_if_needed)
+
+    def _load_if_needed(self, shard: Shard) -> None:
+        if shard.needs_load(self.owned.ports.clock.now()):
+            self.load(shard)
 
     def load(self, shard: Shard) -> None:
         started_at, before = self.owned.ports.clock.now(), shard.resident_count
@@ -54,19 +56,20 @@ class Reader:
 
     def sweep_once(self) -> None:
         """Read what the API wrote since the last sweep. Raises StoreError: a shard's next sweep looks back further."""
-        timing = self.owned.settings.timing
-        for shard in list(self.owned.shards.values()):
-            if shard.coverage.swept_at is None:
-                continue
-            started_at = self.owned.ports.clock.now()
-            with self.owned.lock:
-                shard.begin_read()
-            since = Instant(min(shard.coverage.swept_at, started_at) - timing.margin_ms)
-            until = Instant(started_at + timing.sweep_ahead_ms)
-            for page in self._pages(shard, since, until):
-                self._absorb(shard, page)
-            with self.owned.lock:
-                shard.end_sweep(started_at=started_at, since=since, until=until)
+        self.owned.in_turn(self._sweep)
+
+    def _sweep(self, shard: Shard) -> None:
+        if shard.coverage.swept_at is None:
+            return
+        timing, started_at = self.owned.settings.timing, self.owned.ports.clock.now()
+        with self.owned.lock:
+            shard.begin_read()
+        since = Instant(min(shard.coverage.swept_at, started_at) - timing.margin_ms)
+        until = Instant(started_at + timing.sweep_ahead_ms)
+        for page in self._pages(shard, since, until):
+            self._absorb(shard, page)
+        with self.owned.lock:
+            shard.end_sweep(started_at=started_at, since=since, until=until)
 
     def look_ahead_once(self) -> None:
         """Meet what fires soon early enough for the lead to grow with a herd: sweeps meet it when the lead is near.
@@ -74,20 +77,20 @@ class Reader:
         Each slice of time is read once; what is written into it later is met by a sweep. It says nothing about what was
         covered. Raises StoreError: the slice is read again next time.
         """
-        herds = self.owned.settings.herds
-        if not herds.most_ms:
+        if self.owned.settings.herds.most_ms:
+            self.owned.in_turn(self._look_ahead)
+
+    def _look_ahead(self, shard: Shard) -> None:
+        herds, now = self.owned.settings.herds, self.owned.ports.clock.now()
+        until = Instant(now + herds.look_ahead_ms + herds.most_ms + self.owned.settings.timing.sweep_ahead_ms)
+        since = Instant(max(shard.looked_until + 1, now))
+        if shard.coverage.swept_at is None or until <= since:
             return
-        for shard in list(self.owned.shards.values()):
-            now = self.owned.ports.clock.now()
-            until = Instant(now + herds.look_ahead_ms + herds.most_ms + self.owned.settings.timing.sweep_ahead_ms)
-            since = Instant(max(shard.looked_until + 1, now))
-            if shard.coverage.swept_at is None or until <= since:
-                continue
-            for page in self._pages(shard, since, until):
-                self._absorb(shard, page)
-                if self.owned.held_count >= self.owned.settings.most_residents:
-                    break
-            shard.looked_until = until
+        for page in self._pages(shard, since, until):
+            self._absorb(shard, page)
+            if self.owned.held_count >= self.owned.settings.most_residents:
+                break
+        shard.looked_until = until
 
     def _pages(self, shard: Shard, since: Instant, until: Instant) -> Iterator[list[Entry]]:
         """Of the parked ones only what the last load did not reach: the API parks nothing, and what this node has

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Collection
 from typing import Any
@@ -14,7 +15,7 @@ from shared.adapters.memory.run_store import MemoryRunStore
 from shared.domain.errors import StoreThrottled
 from shared.domain.instants import HOUR, MINUTE, SECOND, Instant, to_rfc3339
 from shared.domain.job import JobState
-from shared.domain.keys import RunKey
+from shared.domain.keys import RunKey, run_id_of
 from shared.domain.message import Dispatch
 from shared.domain.run import Run
 from shared.domain.schedules import Misfire
@@ -110,12 +111,16 @@ def test_a_healthy_fleet_sends_nothing_again_and_looks_everything_up() -> None:
     assert sum(node.counts.unaudited for node in nodes) == 0
 
 
-def test_after_three_times_without_a_run_it_is_lost() -> None:
+def test_after_three_times_without_a_run_it_is_lost_and_named(caplog: pytest.LogCaptureFixture) -> None:
     world = World()
     node = world.start_node("a")
     world.is_worked = False
-    world.create("once", at=at(world.now + 10 * SECOND))
-    world.run(30 * MINUTE)
+    job = world.create("once", at=at(slot := world.now + 10 * SECOND))
+    with caplog.at_level(logging.ERROR):
+        world.run(30 * MINUTE)
+
+    [lost] = [vars(record) for record in caplog.records if vars(record).get("action") == "fire.lost"]
+    assert (lost["job_key"], lost["run_id"], lost["slot"]) == (job.job_key, run_id_of(Instant(slot)), at(slot))
 
     assert len(world.sent) == 4
     assert counted(node) == NOTHING | {"resent": 3, "lost": 1}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from functions.scheduler.dispatching import TICK_LIMIT
+from functions.scheduler.dispatching import ROWS_AT_ONCE, TICK_LIMIT
 from functions.scheduler.due import Due
+from functions.scheduler.keeping import ENDS_AT_ONCE
 from functions.scheduler.outbox import BATCH, MOST_WAITING, Outbox
 from shared.domain.entry import Entry
-from shared.domain.instants import SECOND, Instant, to_rfc3339
+from shared.domain.instants import HOUR, MINUTE, SECOND, Instant, to_rfc3339
+from shared.domain.job import JobState
 from shared.domain.run import RunKind
+from shared.domain.schedules import Misfire
 from shared.schema import CATCH_UP_LANE
 from tests.unit.scheduler.world import SHARDS, World
 
@@ -52,6 +55,48 @@ def test_whoever_has_waited_enough_goes_with_all_others() -> None:
     box = outbox()
     box.put(waiting(BATCH + 3), at=0.0)
     assert len(box.take(at=0.1)["default"]) == BATCH + 3
+
+
+def test_rows_of_an_outage_are_written_by_and_by_and_what_is_due_goes_first() -> None:
+    world = World()
+    for number in range(2 * ROWS_AT_ONCE + 1):
+        world.create(f"reminder-{number}", misfire=Misfire(policy="skip"), every="PT1H")
+    world.clock.advance(HOUR + 2 * MINUTE)
+    node = world.start_node("a")
+    for step in (node.plan_once, node.load_once, node.tick_once):
+        step()
+
+    written = []
+    while node.dispatcher.rows:
+        node.dispatch_once()
+        written.append(len(world.tables.runs))
+
+    assert written == [ROWS_AT_ONCE, 2 * ROWS_AT_ONCE, 2 * ROWS_AT_ONCE + 1]
+
+
+def test_jobs_that_end_without_a_run_are_ended_by_and_by_before_their_entries_go() -> None:
+    world = World()
+    count = ENDS_AT_ONCE + SHARDS
+    soon = to_rfc3339(Instant(world.now + SECOND))
+    for number in range(count):
+        world.create(f"reminder-{number}", misfire=Misfire(policy="skip"), at=soon)
+    world.clock.advance(2 * MINUTE)
+    node = world.start_node("a")
+    for step in (node.plan_once, node.load_once, node.tick_once):
+        step()
+    while node.dispatcher.rows:
+        node.dispatch_once()
+
+    turns = 0
+    while len(world.entry_ids()):
+        node.tidy_once()
+        turns += 1
+        active = {job.job_key for job in world.tables.jobs.values() if job.state is JobState.ACTIVE}
+        entries = {entry_id.split("#")[1] for entry_id in world.entry_ids()}
+        assert active <= entries
+        assert turns < 20
+
+    assert turns > 1
 
 
 def test_what_is_late_holds_nobody_up() -> None:

@@ -9,6 +9,7 @@ from functions.scheduler.keeping import MOVES_AT_ONCE
 from shared.adapters.memory.entry_store import MemoryEntryStore
 from shared.adapters.memory.tables import MemoryTables
 from shared.domain.entry import Entry
+from shared.domain.errors import StoreThrottled
 from shared.domain.instants import DAY, MINUTE, SECOND, Instant, to_rfc3339
 from shared.domain.job import Job
 from shared.domain.keys import EntryKey
@@ -115,6 +116,24 @@ def test_what_another_node_parks_within_the_reach_of_the_last_load_is_never_pass
     world.run(14 * MINUTE)
 
     assert slots_sent(world, job) == [job.from_at + 4 * MINUTE * number for number in (1, 2, 3)]
+
+
+def test_a_shard_that_cannot_be_read_keeps_no_other_from_being_loaded() -> None:
+    world = World()
+    jobs = [world.create(str(number), every="PT10S") for number in range(20)]
+
+    class OneIsHot(MemoryEntryStore):
+        def announced(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
+            if shard == 0:
+                raise StoreThrottled("entries.read", "a hot partition")
+            return super().announced(shard, since=since, until=until)
+
+    node = world.start_node("a", entries=OneIsHot(world.tables))
+    world.run(20 * SECOND)
+
+    loaded = {number for number, shard in node.shards.items() if shard.coverage.loaded_at is not None}
+    assert loaded == set(range(1, SHARDS))
+    assert {each.job_key for each in world.sent} == {job.job_key for job in jobs if shard_of(job.job_key, SHARDS) != 0}
 
 
 def test_a_sweep_asks_for_parked_entries_only_where_the_last_load_does_not_reach() -> None:
