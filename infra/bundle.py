@@ -50,6 +50,8 @@ class Bundle:
     aws_services: tuple[str, ...] | None = None
     #: Further groups of packages.
     also: tuple[str, ...] = ()
+    #: Folders from anywhere, with the name that each has in the bundle.
+    besides: tuple[tuple[str, Path], ...] = ()
 
     def files(self) -> Iterator[Path]:
         """Every source file, relative to the checkout, in a fixed order."""
@@ -60,10 +62,19 @@ class Bundle:
             found = [root] if root.is_file() else sorted(path for path in root.rglob("*") if path.is_file())
             yield from (relative for path in found if self._belongs(relative := path.relative_to(ROOT)))
 
+    def contents(self) -> Iterator[tuple[Path, Path]]:
+        """What is copied: each path in the bundle, and where the file is."""
+        yield from ((path, ROOT / path) for path in self.files())
+        for name, folder in self.besides:
+            found = sorted(path for path in folder.rglob("*") if path.is_file())
+            yield from ((name / relative, path) for path in found if _is_source(relative := path.relative_to(folder)))
+
     def _belongs(self, path: Path) -> bool:
-        if _NOT_SOURCE.intersection(path.parts) or path.suffix == ".pyc":
-            return False
-        return not any(path.is_relative_to(excluded) for excluded in self.without)
+        return _is_source(path) and not any(path.is_relative_to(excluded) for excluded in self.without)
+
+
+def _is_source(path: Path) -> bool:
+    return not _NOT_SOURCE.intersection(path.parts) and path.suffix != ".pyc"
 
 
 API = Bundle(
@@ -100,8 +111,8 @@ def digest(bundle: Bundle, requirements: str, *, is_emulated: bool) -> str:
     bytecode = sys.version if _has_bytecode(is_emulated=is_emulated) else ""
     for part in (RECIPE, repr(bundle.aws_services), *_platform(is_emulated=is_emulated), bytecode, requirements):
         seen.update(part.encode() + b"\0")
-    for path in bundle.files():
-        seen.update(path.as_posix().encode() + b"\0" + (ROOT / path).read_bytes() + b"\0")
+    for path, source in bundle.contents():
+        seen.update(path.as_posix().encode() + b"\0" + source.read_bytes() + b"\0")
     return seen.hexdigest()
 
 
@@ -116,9 +127,9 @@ def build(bundle: Bundle, requirements: str, target: Path, *, is_emulated: bool)
     (target / ".lock").unlink(missing_ok=True)
     if bundle.aws_services is not None:
         _keep_services(target / "botocore" / "data", bundle.aws_services)
-    for path in bundle.files():
+    for path, source in bundle.contents():
         (target / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / path, target / path)
+        shutil.copyfile(source, target / path)
     if _has_bytecode(is_emulated=is_emulated):
         _compile(target)
 

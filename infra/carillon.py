@@ -98,6 +98,8 @@ class Carillon(Construct):
         self._watch()
         # A worker reads message version n + 1 before any node may write it.
         self.scheduler.node.add_dependency(self.worker_function, self.worker)
+        # No job can choose a lane before every node and worker knows it.
+        self.api.node.add_dependency(self.scheduler)
         govern(self, environment, key=self.data.key)
 
     def allow_target(self, arn: str, *actions: str) -> None:

@@ -42,7 +42,7 @@ DEV = Environment(name="dev", log_retention_days=7)
 PROD = Environment(
     name="prod",
     lanes=lanes_on("lambda", usual=100, others=10),
-    worker_reserved_concurrency=100 + 10,
+    worker_reserved_concurrency="lanes",
     log_retention_days=90,
 )
 

@@ -15,6 +15,11 @@ DEPLOYMENT_VARIABLE = "CARILLON_DEPLOYMENT"
 
 #: The folder in which a process gives signs of life; without it there are none.
 PULSE_FOLDER_VARIABLE = "CARILLON_PULSE_FOLDER"
+
+#: Modules whose import registers handlers, as a comma list, and the folder that they are in; a relative one begins at
+#: the folder of the worker's own code.
+HANDLERS_VARIABLE = "CARILLON_HANDLERS"
+HANDLERS_FOLDER_VARIABLE = "CARILLON_HANDLERS_FOLDER"
 #: How many shards a fleet has, unless its environment says otherwise.
 DEFAULT_SHARD_COUNT = 16
 #: `host:port`, as a comma list: webhooks that may be called although their address is not public.

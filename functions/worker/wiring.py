@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 
 from carillon.handlers import registry
 from functions.worker.parts import WorkerParts
@@ -36,6 +39,8 @@ from shared.adapters.sqs.due_queue import SqsDueQueue
 from shared.adapters.system import SystemClock, SystemRandomness
 from shared.adapters.tracing import traces_from
 from shared.config import (
+    HANDLERS_FOLDER_VARIABLE,
+    HANDLERS_VARIABLE,
     INTERNAL_TARGETS_VARIABLE,
     ConfigurationMissing,
     TableNames,
@@ -53,17 +58,20 @@ from shared.config import (
 )
 from shared.domain.addresses import parse_internal_targets
 from shared.domain.grants import GrantRules, OwnResources
+from shared.domain.instants import SECOND
 from shared.observability.announcing import Announcements
 from shared.observability.metrics import MetricLog
 from shared.observability.pulse import Pulse
 from shared.ports import AccessStore, Clock, JobStore
 from shared.schema import DEFAULT_LANE
 
-#: Modules whose import registers handlers, as a comma list.
-HANDLERS_VARIABLE = "CARILLON_HANDLERS"
 #: ECS sets it in each container.
 _AGENT_VARIABLE = "ECS_AGENT_URI"
 _EXAMPLES = "functions.worker.examples"
+#: The mapping received the message for an hour and a half, and should this process die, nobody else sees it before: the
+#: first heartbeat hides it for no longer than the lease. Shorter runs have no heartbeat, which is a write.
+_FIRST_BEAT_ON_LAMBDA_MS = 2 * SECOND
+_CODE = Path(__file__).resolve().parents[2]
 _TABLES = ("jobs", "job_schedules", "job_runs", "access")
 
 
@@ -99,6 +107,8 @@ def parts_from(environment: Mapping[str, str], *, host: str, longest_wait_second
     if not urls:
         raise ConfigurationMissing(queue_variable(DEFAULT_LANE))
     settings = WorkerSettings.from_environment(environment)
+    if host == "lambda":
+        settings = replace(settings, first_beat_ms=_FIRST_BEAT_ON_LAMBDA_MS)
     tables = TableNames.from_environment(environment)
     clock, randomness = SystemClock(), SystemRandomness()
     calls = Calls(clock, randomness)
@@ -132,6 +142,16 @@ def parts_from(environment: Mapping[str, str], *, host: str, longest_wait_second
     )
 
 
+def register_handlers(environment: Mapping[str, str]) -> None:
+    """The examples, and those of the deployment. Raises ImportError."""
+    folder = environment.get(HANDLERS_FOLDER_VARIABLE)
+    if folder:
+        # At the end: what lies there beside the handlers replaces nothing of the worker's.
+        sys.path.append(str(_CODE / folder))
+    for module in (_EXAMPLES, *filter(None, environment.get(HANDLERS_VARIABLE, "").split(","))):
+        import_module(module.strip())
+
+
 def _targets_from(
     environment: Mapping[str, str],
     clock: Clock,
@@ -141,8 +161,7 @@ def _targets_from(
     access: AccessStore,
     announcements: Announcements,
 ) -> Targets:
-    for module in filter(None, environment.get(HANDLERS_VARIABLE, _EXAMPLES).split(",")):
-        import_module(module.strip())
+    register_handlers(environment)
     connections = guarded_pool_manager(
         internal=parse_internal_targets(environment.get(INTERNAL_TARGETS_VARIABLE, "")),
         connections_per_host=settings.threads,

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
 
-from aws_cdk import Duration, IgnoreMode, Names
+from aws_cdk import Duration, FileSystem, IgnoreMode, Names
 from aws_cdk import aws_ecr_assets as ecr_assets
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
@@ -36,7 +38,9 @@ class FargateProcess(Construct):
         network: Network,
         variables: Mapping[str, str],
         environment: Environment,
+        contexts: Mapping[str, Path] = MappingProxyType({}),
     ) -> None:
+        """`contexts` are folders for the image, in the place of those stages of its Dockerfile."""
         super().__init__(scope, construct_id)
         self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com"))
         self.task_definition = ecs.FargateTaskDefinition(
@@ -54,7 +58,7 @@ class FargateProcess(Construct):
         )
         container = self.task_definition.add_container(
             program,
-            image=_image(program, environment),
+            image=_image(program, environment, contexts),
             command=["python", "-P", "-m", f"functions.{program}"],
             environment={**variables, "PYTHONTZPATH": "", PULSE_FOLDER_VARIABLE: PULSE_FOLDER},
             logging=ecs.LogDrivers.aws_logs(
@@ -107,7 +111,7 @@ def _health_check(program: str) -> ecs.HealthCheck:
     )
 
 
-def _image(program: str, environment: Environment) -> ecs.ContainerImage:
+def _image(program: str, environment: Environment, contexts: Mapping[str, Path]) -> ecs.ContainerImage:
     if environment.is_emulated:
         # The emulator pulls nothing: the local stack starts the command of the task definition as a process.
         return ecs.ContainerImage.from_registry(f"carillon/{program}")
@@ -120,4 +124,7 @@ def _image(program: str, environment: Environment) -> ecs.ContainerImage:
         platform=ecr_assets.Platform.LINUX_ARM64,
         # Another build, and so another image, than the one of those who do not trace.
         build_args={} if environment.tracing is None else {"ALSO": TRACING_GROUP},
+        build_contexts={name: str(folder) for name, folder in contexts.items()} or None,
+        # What is in them makes another image too.
+        extra_hash="".join(FileSystem.fingerprint(str(folder)) for folder in contexts.values()) or None,
     )

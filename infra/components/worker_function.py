@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from aws_cdk import Duration
 from aws_cdk import aws_lambda as lambda_
@@ -16,6 +17,8 @@ from infra.settings import Environment, LaneSettings
 TIMEOUT = Duration.minutes(15)
 MEMORY_MB = 512
 BATCH = 10
+#: The folder of the deployment's own handlers, in the bundle.
+HANDLERS = "handlers"
 #: A poller runs ten batches at once; AWS keeps at least two, ready at all times.
 BATCHES_OF_A_POLLER = 10
 LEAST_POLLERS = 2
@@ -37,16 +40,18 @@ class WorkerFunction(Construct):
         environment: Environment,
     ) -> None:
         super().__init__(scope, construct_id)
+        handlers = environment.handlers
+        source = bundle.WORKER if handlers is None else replace(bundle.WORKER, besides=((HANDLERS, handlers.path),))
         worker = PythonFunction(
             self,
             "Handler",
-            source=bundle.WORKER,
+            source=source,
             handler="functions.worker.lambda_host.handler",
-            variables=variables,
+            variables={**variables, **({} if handlers is None else handlers.variables(HANDLERS))},
             timeout=TIMEOUT,
             memory_mb=MEMORY_MB,
             environment=environment,
-            reserved_concurrency=environment.worker_reserved_concurrency,
+            reserved_concurrency=environment.reserved_concurrency,
             snap_start=environment.worker_snap_start and not environment.is_emulated,
             is_traced=True,
         )

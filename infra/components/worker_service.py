@@ -15,6 +15,8 @@ from infra.components.network import Network
 from infra.components.scaling import scale_workers
 from infra.settings import Environment
 
+#: The folder of the deployment's own handlers, as the Dockerfile has it.
+HANDLERS = "/opt/handlers"
 #: The longest that Fargate waits for a task that finishes what it runs.
 STOP_TIMEOUT = Duration.seconds(120)
 
@@ -33,6 +35,9 @@ class WorkerService(FargateProcess):
         variables: Mapping[str, str],
         environment: Environment,
     ) -> None:
+        handlers = environment.handlers
+        # The emulator's tasks are processes of this machine, and see its folders.
+        folder = HANDLERS if handlers is None or not environment.is_emulated else str(handlers.path)
         super().__init__(
             scope,
             construct_id,
@@ -41,8 +46,9 @@ class WorkerService(FargateProcess):
             stop_timeout=STOP_TIMEOUT,
             cluster=cluster,
             network=network,
-            variables=variables,
+            variables={**variables, **({} if handlers is None else handlers.variables(folder))},
             environment=environment,
+            contexts={} if handlers is None else {"handlers": handlers.path},
         )
         self.role.add_to_policy(
             iam.PolicyStatement(

@@ -3,6 +3,7 @@
 from infra.settings.domain import CustomDomain
 from infra.settings.environment import Auth, Environment
 from infra.settings.grants import Grant
+from infra.settings.handlers import Handlers
 from infra.settings.lanes import Host, LaneSettings
 from infra.settings.limits import OwnerLimits
 from infra.settings.network import NetworkSettings
@@ -16,6 +17,7 @@ __all__ = [
     "CustomDomain",
     "Environment",
     "Grant",
+    "Handlers",
     "Host",
     "LaneSettings",
     "NetworkSettings",

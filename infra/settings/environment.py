@@ -9,6 +9,7 @@ from pydantic.dataclasses import dataclass
 
 from infra.settings.domain import CustomDomain
 from infra.settings.grants import Grant
+from infra.settings.handlers import Handlers
 from infra.settings.lanes import LANE_NAME, Host, LaneSettings
 from infra.settings.limits import OwnerLimits
 from infra.settings.network import NetworkSettings
@@ -112,10 +113,13 @@ class Environment:
     owner_concurrency: Mapping[Annotated[str, Field(pattern=_OWNER)], Annotated[int, Field(ge=1, le=MOST_OF_OWNER)]] = (
         field(default_factory=dict)
     )
-    #: None: share what the account has left. AWS lets nobody reserve the last 100.
-    worker_reserved_concurrency: int | None = None
+    #: None: share what the account has left. `lanes`: as many as those on Lambda may use together. AWS lets nobody
+    #: reserve the last 100.
+    worker_reserved_concurrency: int | Literal["lanes"] | None = None
     #: A snapshot shortens a cold start to a third, and is paid for by the hour for each published version.
     worker_snap_start: bool = False
+    #: None: `echo`, `sleep` and `fail` are all there are.
+    handlers: Handlers | None = None
     internal_targets: tuple[str, ...] = ()
     #: Whether an owner needs a grant for a public host too, as for functions and calls of AWS.
     http_grants: Literal["open", "required"] = "open"
@@ -202,13 +206,23 @@ class Environment:
             )
 
     def _check_concurrency(self) -> None:
-        wanted = sum(lane.concurrency for lane in self.lanes.values() if lane.is_on_lambda)
-        reserved = self.worker_reserved_concurrency
+        wanted, reserved = self._concurrency_of_lanes, self.reserved_concurrency
         if reserved is not None and reserved < wanted:
             raise ValueError(
                 f"worker_reserved_concurrency of {self.name} ({reserved}) is below that of its lanes together "
-                f"({wanted}): they would be throttled, and their messages would come again; raise it to {wanted}"
+                f"({wanted}): they would be throttled, and their messages would come again; raise it to {wanted}, "
+                "or write lanes"
             )
+
+    @property
+    def _concurrency_of_lanes(self) -> int:
+        return sum(lane.concurrency for lane in self.lanes.values() if lane.is_on_lambda)
+
+    @property
+    def reserved_concurrency(self) -> int | None:
+        """Of the account's, for the worker on Lambda alone."""
+        asked = self.worker_reserved_concurrency
+        return self._concurrency_of_lanes if asked == "lanes" else asked
 
     @property
     def longest_lead_ms(self) -> int:

@@ -41,6 +41,7 @@ VARIANT = Variant(
     settings={
         "lanes": {"default": {"host": "lambda"}},
         "grants": [{"arn": ALLOWED_QUEUE}, {"arn": FUNCTION}],
+        "handlers": {"folder": "tests/own_handlers", "modules": ["letters"]},
     },
     enforces_roles=True,
 )
@@ -120,6 +121,13 @@ def test_a_worker_reaches_what_it_was_granted_and_nothing_else(
     assert counterparts.messages(allowed)
     assert denied["status"] == "failed"
     assert "AccessDenied" in str(denied["error"])
+
+
+@HOSTS
+def test_a_handler_of_the_deployments_own_runs_in_the_worker(client: Client, lane: str) -> None:
+    run = run_of(client, lane, {"type": "handler", "name": "letter"}, payload={"to": "Ada"})
+
+    assert (run["status"], run["output"]) == ("succeeded", "Dear Ada, 1")
 
 
 def test_a_recurring_job_fires_pauses_is_run_by_hand_and_ends_with_its_delete(client: Client) -> None:

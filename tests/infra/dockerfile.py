@@ -74,6 +74,8 @@ class Builder:
     folder: Path
     uv: str
     environ: Mapping[str, str]
+    #: Folders in the place of stages, as of `--build-context`.
+    contexts: Mapping[str, Path] = field(default_factory=dict)
 
     def root(self, stage: Stage) -> Path:
         return self.folder / (stage.name or "final")
@@ -100,7 +102,10 @@ class Builder:
             return
         if words[0].startswith("--from="):
             _, source, target = words
-            kept = self.folder / words[0].removeprefix("--from=") / source.lstrip("/")
+            name = words[0].removeprefix("--from=")
+            kept = self.contexts.get(name, self.folder / name) / source.lstrip("/")
+            # A stage that makes nothing is an empty one.
+            kept.mkdir(exist_ok=True)
             shutil.copytree(kept, Path(self.inside(stage, target)), symlinks=True)
             return
         *sources, target = words

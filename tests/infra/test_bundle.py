@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -13,9 +14,11 @@ import pytest
 
 from infra import bundle
 from infra.bundle import Bundle, BundlingFailed
+from infra.settings import Handlers
 from tests.infra.synthesis import Synthesis, actions_of
 
 OURS = {"shared", "functions"}
+OWN_HANDLERS = bundle.ROOT / "tests" / "own_handlers"
 
 
 def needs_uv() -> None:
@@ -93,18 +96,47 @@ def test_the_worker_can_be_imported_with_nothing_else_on_the_path(tmp_path: Path
     assert_imports(tmp_path, "functions.worker.lambda_host", "functions.worker.wiring")
 
 
+def test_handlers_of_the_deployments_own_are_found_in_the_bundle_with_what_they_import(tmp_path: Path) -> None:
+    needs_uv()
+    source = replace(bundle.WORKER, besides=(("handlers", OWN_HANDLERS),))
+    bundle.build(source, bundle.requirements_of(source), tmp_path, is_emulated=True)
+    told = Handlers(folder=str(OWN_HANDLERS), modules=("letters",)).variables("handlers")
+
+    program = "import os; from functions.worker import wiring; wiring.register_handlers(os.environ)"
+    names = run_in(tmp_path, f"{program}; from carillon.handlers import registry; print(*registry.names)", **told)
+
+    assert names.split() == ["echo", "fail", "letter", "sleep"]
+
+
+def test_another_handler_makes_another_digest(tmp_path: Path, requirements: str) -> None:
+    (tmp_path / "letters.py").write_text("A = 1\n")
+    source = replace(bundle.WORKER, besides=(("handlers", tmp_path),))
+    first = bundle.digest(source, requirements, is_emulated=False)
+
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "letters.pyc").write_bytes(b"")
+    assert bundle.digest(source, requirements, is_emulated=False) == first
+    (tmp_path / "letters.py").write_text("A = 2\n")
+    assert bundle.digest(source, requirements, is_emulated=False) != first
+
+
 def assert_imports(target: Path, *modules: str) -> None:
     """Where its own packages are the only ones: -S leaves out site-packages, -P the working directory."""
     program = f"import {', '.join(modules)}, boto3; boto3.client('dynamodb'); print(boto3.__file__)"
+    assert run_in(target, program).startswith(str(target))
+
+
+def run_in(target: Path, program: str, **variables: str) -> str:
+    """What it prints."""
     done = subprocess.run(
         [sys.executable, "-S", "-P", "-c", program],
-        env={"PYTHONPATH": str(target), "PYTHONTZPATH": "", "AWS_DEFAULT_REGION": "us-east-1"},
+        env={"PYTHONPATH": str(target), "PYTHONTZPATH": "", "AWS_DEFAULT_REGION": "us-east-1", **variables},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(str(target))
+    return done.stdout
 
 
 def test_the_same_inputs_make_the_same_digest_and_others_another(requirements: str) -> None:

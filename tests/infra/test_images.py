@@ -7,7 +7,9 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -17,6 +19,7 @@ from tests.infra.dockerfile import Builder, Stage, read
 from tests.infra.synthesis import Synthesis
 
 PROGRAMS = ("scheduler", "worker")
+NONE: Mapping[str, Path] = MappingProxyType({})
 EACH_PROGRAM = pytest.mark.parametrize("program", PROGRAMS)
 #: What tests, builds and the local stack need, and a task must not have.
 DEVELOPMENT = ("pytest", "mypy", "ministack", "aws_cdk", "moto", "localstack_client", "pydantic", "croniter")
@@ -29,11 +32,13 @@ def stages(program: str) -> list[Stage]:
 @EACH_PROGRAM
 def test_every_base_is_pinned_to_a_release_and_to_its_content(program: str) -> None:
     for stage in stages(program):
+        if stage.base == "scratch":
+            continue
         assert re.search(r":\d+\.\d+\.\d+[\w.-]*@sha256:[0-9a-f]{64}$", stage.base), stage.base
 
 
 def test_both_programs_stand_on_the_same_bases_and_something_raises_them() -> None:
-    scheduler, worker = ([stage.base for stage in stages(program)] for program in PROGRAMS)
+    scheduler, worker = ([stage.base for stage in stages(program) if stage.base != "scratch"] for program in PROGRAMS)
     raised = json.loads((ROOT / "renovate.json").read_text())
 
     assert scheduler == worker
@@ -65,7 +70,8 @@ def test_the_final_image_is_made_of_copies_and_a_folder_for_signs_of_life(progra
     folder = final.last("VOLUME").text
 
     assert [each.text for each in final.all_of("RUN")] == [f"install -d -o {user} -g {group} {folder}"]
-    assert all(each.text.startswith("--from=build ") for each in final.all_of("COPY"))
+    copies = [each.text for each in final.all_of("COPY") if not each.text.startswith("--from=build ")]
+    assert copies == (["--from=handlers / /opt/handlers/"] if program == "worker" else [])
 
 
 @EACH_PROGRAM
@@ -81,7 +87,7 @@ def test_the_task_can_write_nowhere(prod: Synthesis, program: str) -> None:
     assert prod.container(program)["ReadonlyRootFilesystem"] is True
 
 
-def built(program: str, folder: Path, *, also: str = "") -> tuple[Builder, Stage]:
+def built(program: str, folder: Path, *, also: str = "", contexts: Mapping[str, Path] = NONE) -> tuple[Builder, Stage]:
     """The image as a folder, with another group of packages if there is one; skips when uv has not got the packages and
     there is no network.
     """
@@ -100,8 +106,8 @@ def built(program: str, folder: Path, *, also: str = "") -> tuple[Builder, Stage
         "UV_NO_CONFIG": "1",
         "ALSO": also,
     }
-    builder = Builder(ROOT, ignored, folder, uv, environ)
-    _, build, final = stages(program)
+    builder = Builder(ROOT, ignored, folder, uv, environ, contexts)
+    *_, build, final = stages(program)
     try:
         builder.build(build)
     except subprocess.CalledProcessError as failure:
@@ -148,6 +154,18 @@ def test_the_image_of_an_environment_that_traces_can_trace(tmp_path: Path) -> No
 
     assert (packages_of(builder, final) / "opentelemetry" / "sdk").is_dir()
     assert "NoRegionError" in started.stderr
+
+
+@pytest.mark.timeout(180)
+def test_the_image_of_a_deployment_with_handlers_of_its_own_has_them(tmp_path: Path) -> None:
+    builder, final = built("worker", tmp_path, contexts={"handlers": ROOT / "tests" / "own_handlers"})
+    folder = builder.inside(final, "/opt/handlers")
+    told = {"CARILLON_HANDLERS": "letters,envelopes", "CARILLON_HANDLERS_FOLDER": folder}
+
+    started = builder.start(final, {**unreachable(), **told, "AWS_DEFAULT_REGION": "us-east-1"})
+
+    # The first of the two is there, with what it imports.
+    assert "No module named 'envelopes'" in started.stderr
 
 
 def unreachable() -> dict[str, str]:

@@ -122,3 +122,16 @@ def test_workers_are_deployed_before_nodes(prod: Synthesis) -> None:
     assert by_program["worker"] in waits_for
     assert only(list(worker)) in waits_for
     assert only([name for name in prod.of_type("AWS::Lambda::Alias") if "Worker" in name]) in waits_for
+
+
+def test_nodes_are_deployed_before_the_api(prod: Synthesis) -> None:
+    """Or a job could choose a lane that no node knows yet, and fail for it."""
+    handler = {"Properties": {"Handler": "functions.api.app.handler"}}
+    [api] = prod.service.find_resources("AWS::Lambda::Function", handler).values()
+    [scheduler] = [
+        name
+        for name, each in prod.service.find_resources("AWS::ECS::Service").items()
+        if each["Properties"] == prod.service_of("scheduler")
+    ]
+
+    assert scheduler in api["DependsOn"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from infra.environments import DEV, LOCAL, PROD, environment_named
 from infra.settings import Grant, SettingsRefused, override
+from infra.settings.reading import CHOSEN
 from tests.readme import README
 
 
@@ -28,10 +30,14 @@ def test_settings_are_an_object_or_its_text() -> None:
     assert (changed.shard_count, changed.scheduler.tasks) == (32, 4)
 
 
-def test_the_settings_of_the_readme_are_settings() -> None:
-    [text] = re.findall(r"-c settings='([^']+)'", README)
-
-    assert override(DEV, text).lanes["default"].concurrency == json.loads(text)["lanes"]["default"]["concurrency"]
+def test_the_settings_of_the_readme_are_settings(tmp_path: Path) -> None:
+    texts = [*re.findall(r"-c settings='([^']+)'", README), *re.findall(r"`(\{\"\w+\": .+?\})`", README)]
+    (tmp_path / "images.py").touch()
+    chosen = [text.replace("/home/me/my_handlers", str(tmp_path)) for text in texts if text.split('"')[1] in CHOSEN]
+    assert len(chosen) > 4
+    for environment in (DEV, PROD):
+        for text in chosen:
+            override(environment, text)
 
 
 def test_an_object_changes_what_it_names_and_leaves_the_rest() -> None:
@@ -111,6 +117,11 @@ REFUSED: list[tuple[object, str]] = [
     ({"drift_slo_ms": 0}, "setting drift_slo_ms"),
     ({"restored_tables": {"jobs": "restored-jobs"}}, "must name each of jobs, job_schedules, job_runs, fleet, access"),
     ({"restored_tables": {"jobs": "a b"}}, "setting restored_tables.jobs of environment dev"),
+    ({"handlers": {"folder": "no_such_folder", "modules": ["a"]}}, "handlers.folder 'no_such_folder' is no folder"),
+    ({"handlers": {"folder": "tests/own_handlers", "modules": []}}, "setting handlers.modules"),
+    ({"handlers": {"folder": "tests/own_handlers", "modules": ["a-b"]}}, "setting handlers.modules.0"),
+    ({"handlers": {"folder": "tests/own_handlers", "modules": ["envelopes"]}}, "'envelopes', which is not in .*own_h"),
+    ({"handlers": {"folder": ".", "modules": ["shared.config"]}}, "Carillon has a package of that name"),
     ({"grants": [{"arn": "report"}]}, "setting grants.0 .* arn 'report' is no ARN: it looks like"),
     ({"grants": [{"arn": "arn:aws:glue:eu-west-1:123456789012:job/x"}]}, "no usual action: name them in actions"),
     (

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import ConfigDict, Field, model_validator
+from pydantic.dataclasses import dataclass
+
+from infra.bundle import ROOT
+from shared.config import HANDLERS_FOLDER_VARIABLE, HANDLERS_VARIABLE
+
+_MODULE = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
+#: These packages come first on the worker's import path, so that a module of yours would never be found under them.
+_TAKEN = frozenset(["carillon", "functions", "shared"])
+
+
+@dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
+class Handlers:
+    """Functions of yours for targets of type `handler`: `modules`, whose import registers them, in a `folder`.
+
+    The worker has all of the folder on its import path, behind Carillon and the packages of Carillon: what the modules
+    import besides lies in it too. A relative folder begins at the top of the checkout.
+    """
+
+    folder: str
+    modules: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")], ...], Field(min_length=1)
+    ]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not self.path.is_dir():
+            raise ValueError(f"handlers.folder {self.folder!r} is no folder: there is none at {self.path}")
+        for module in self.modules:
+            if module.partition(".")[0] in _TAKEN:
+                raise ValueError(
+                    f"handlers.modules names {module!r}, and Carillon has a package of that name: use another"
+                )
+            path = self.path / module.replace(".", "/")
+            if not path.with_suffix(".py").is_file() and not (path / "__init__.py").is_file():
+                raise ValueError(f"handlers.modules names {module!r}, which is not in {self.path}")
+        return self
+
+    def variables(self, folder: str) -> dict[str, str]:
+        """What a worker is told that finds them there."""
+        return {HANDLERS_VARIABLE: ",".join(self.modules), HANDLERS_FOLDER_VARIABLE: folder}
+
+    @property
+    def path(self) -> Path:
+        return (ROOT / self.folder).resolve()
