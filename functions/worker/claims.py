@@ -164,7 +164,7 @@ class Claims:
             delivery=claim.delivery,
             dispatch=claim.dispatch,
             trusted_until=monotonic + left_ms / SECOND,
-            renew_until=monotonic + (left_ms - self._settings.lease_ms * 2 / 3) / SECOND,
+            renew_until=monotonic + (left_ms - self._settings.lease_ms + self._settings.beats_after_ms) / SECOND,
         )
 
 

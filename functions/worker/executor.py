@@ -44,7 +44,8 @@ def new_worker_id(randomness: Randomness) -> str:
 class Executor:
     """Each step may be called from any thread; none waits for time to pass.
 
-    `acknowledge` is told of messages that are done with; without it they are deleted. `ends_until` is the monotonic
+    `acknowledge` is told of messages that are done with; without it they are deleted. `told_hidden` hears of those that
+    are hidden for a while. `ends_until` is the monotonic
     second in which this host ends, if it is known to: no run is started that could not end before.
     """
 
@@ -63,6 +64,7 @@ class Executor:
         entry_store: EntryStore | None = None,
         dead_letters: DeadLetterQueue | None = None,
         acknowledge: Acknowledge | None = None,
+        told_hidden: Acknowledge | None = None,
         ends_until: float | None = None,
         announcements: Announcements | None = None,
     ) -> None:
@@ -71,7 +73,7 @@ class Executor:
         self._clock = clock
         self._settings = settings
         self._ends_until = inf if ends_until is None else ends_until
-        self._messages = Messages(queue, acknowledge)
+        self._messages = Messages(queue, acknowledge, told_hidden=told_hidden)
         self._claims = Claims(
             run_store, self._messages, clock=clock, randomness=randomness, settings=settings, worker_id=worker_id
         )

@@ -76,7 +76,7 @@ class HandlerThreads:
                 self._running.add(live)
             try:
                 self._execute(live)
-            except Exception:
+            except BaseException:
                 _logger.exception("an execution broke", extra={"action": "run.execute", "run": live.run.key})
             finally:
                 is_surplus = self._is_surplus_after(live)

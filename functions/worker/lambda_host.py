@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from functions.worker.executor import Executor
 from functions.worker.handler_threads import HandlerThreads
+from functions.worker.messages import Messages
 from functions.worker.parts import WorkerParts
 from functions.worker.waiting import wait_until_due
 from functions.worker.wiring import parts_from
@@ -48,12 +49,16 @@ class LambdaHost:
         if not deliveries:
             return {"batchItemFailures": []}
         done: set[str] = set()
+        hidden: set[str] = set()
+        lane = self._parts.lane_of(records[0]["eventSourceARN"])
         executor = self._parts.executor(
-            self._parts.lane_of(records[0]["eventSourceARN"]),
+            lane,
             acknowledge=lambda acknowledged: done.update(delivery.message_id for delivery in acknowledged),
+            told_hidden=lambda kept: hidden.update(delivery.message_id for delivery in kept),
             ends_until=ends_until - _FINISH_SECONDS,
         )
         self._drive(executor, deliveries, until=ends_until - _ANSWER_SECONDS)
+        self._show_soon(lane, [each for each in deliveries if each.message_id not in done | hidden])
         self._parts.announcements.publish_once()
         self._parts.metrics.put({**executor.measured(), **self._parts.announcements.measured()}, at=clock.now())
         self._parts.traces.flush()
@@ -62,6 +67,12 @@ class LambdaHost:
                 {"itemIdentifier": delivery.message_id} for delivery in deliveries if delivery.message_id not in done
             ]
         }
+
+    def _show_soon(self, lane: str, deliveries: Sequence[Delivery]) -> None:
+        """What could not be claimed: the mapping received it for an hour and a half, and would not show it before."""
+        messages = Messages(self._parts.queues[lane])
+        for delivery in deliveries:
+            messages.hide(delivery, seconds=self._parts.settings.visibility_seconds)
 
     def _drive(self, executor: Executor, deliveries: Sequence[Delivery], *, until: float) -> None:
         threads = HandlerThreads(executor.execute, count=len(deliveries), spare=len(deliveries))

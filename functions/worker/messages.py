@@ -17,8 +17,12 @@ Acknowledge = Callable[[Sequence[Delivery]], None]
 
 
 class Messages:
-    def __init__(self, queue: DueQueue, acknowledge: Acknowledge | None = None) -> None:
+    def __init__(
+        self, queue: DueQueue, acknowledge: Acknowledge | None = None, *, told_hidden: Acknowledge | None = None
+    ) -> None:
+        """`told_hidden` hears of each message that was hidden."""
         self._queue = queue
+        self._told_hidden = told_hidden
         #: On Lambda the mapping deletes what the host reports as done.
         self._acknowledge = acknowledge if acknowledge is not None else queue.delete
 
@@ -30,6 +34,9 @@ class Messages:
                 "a message could not be hidden",
                 extra={"action": "message.hide", "message_id": delivery.message_id, "error": str(error)},
             )
+        else:
+            if self._told_hidden is not None:
+                self._told_hidden([delivery])
 
     def acknowledge(self, deliveries: Sequence[Delivery]) -> None:
         if not deliveries:

@@ -42,7 +42,12 @@ class WorkerParts:
         return self.lanes_by_queue_name[name]
 
     def executor(
-        self, lane: str, *, acknowledge: Acknowledge | None = None, ends_until: float | None = None
+        self,
+        lane: str,
+        *,
+        acknowledge: Acknowledge | None = None,
+        told_hidden: Acknowledge | None = None,
+        ends_until: float | None = None,
     ) -> Executor:
         """A new one under a worker_id of its own."""
         return Executor(
@@ -58,6 +63,7 @@ class WorkerParts:
             entry_store=self.entry_store,
             dead_letters=self.dead_letters.get(lane),
             acknowledge=acknowledge,
+            told_hidden=told_hidden,
             ends_until=ends_until,
             announcements=self.announcements,
         )

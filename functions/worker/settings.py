@@ -19,6 +19,8 @@ _MOST_HELD = 5_000
 class WorkerSettings:
     #: A run whose worker is silent for this long, and the clock bound, may be taken over.
     lease_ms: int = 30 * SECOND
+    #: Of a run, the first of its heartbeats comes after this, the others each third of a lease.
+    first_beat_ms: int | None = None
     #: How long before fire_at a message is dispatched.
     lead_ms: int = Timing().lead_ms
     #: What the lead may grow to before a herd, where this worker can hold it: the default is not at all.
@@ -44,6 +46,11 @@ class WorkerSettings:
     def visibility_seconds(self) -> int:
         """As long as the lease, rounded up: a message must not come back while its run is known to live."""
         return -(-self.lease_ms // SECOND)
+
+    @property
+    def beats_after_ms(self) -> int:
+        """When a claimed run's first heartbeat is due."""
+        return self.lease_ms // 3 if self.first_beat_ms is None else self.first_beat_ms
 
     @property
     def early_ms(self) -> int:

@@ -22,7 +22,7 @@ class HandlerTarget:
             )
         try:
             return succeeded(_as_text(function(_context_of(call), call.payload)))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 (users' code may raise anything; all of it fails the run)
+        except BaseException as error:  # noqa: BLE001 (users' code may raise anything, also what ends a thread)
             return failed(type(error).__name__, str(error))
 
 

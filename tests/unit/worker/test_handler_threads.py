@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from threading import Event, Semaphore
 
 from functions.worker.handler_threads import HandlerThreads
@@ -122,4 +123,18 @@ def test_a_thread_that_has_just_taken_a_run_counts_for_no_other(shop: Workshop) 
     threads.submit(live)
 
     assert stage.started.acquire(timeout=PATIENCE)
+    threads.close()
+
+
+def test_a_thread_survives_whatever_an_execution_raises(shop: Workshop) -> None:
+    done = Semaphore(0)
+
+    def execute(live: LiveRun) -> None:
+        done.release()
+        raise CancelledError(str(live.run.key))
+
+    threads = HandlerThreads(execute, count=1, spare=0)
+    for live in some_runs(shop, 3):
+        threads.submit(live)
+        assert done.acquire(timeout=PATIENCE)
     threads.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from asyncio import CancelledError
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event, Thread
@@ -82,7 +83,15 @@ def test_what_a_handler_returns_is_stored_as_text(answer: Any, output: str | Non
 
 
 @pytest.mark.parametrize(
-    "error", [ValueError("no good"), SystemExit("no good"), ExceptionGroup("no good", [OSError()])]
+    "error",
+    [
+        ValueError("no good"),
+        SystemExit("no good"),
+        KeyboardInterrupt("no good"),
+        CancelledError("no good"),
+        ExceptionGroup("no good", [OSError()]),
+        BaseExceptionGroup("no good", [CancelledError()]),
+    ],
 )
 def test_what_a_handler_raises_fails_the_run(error: BaseException) -> None:
     def fails(*_: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Barrier
 from typing import Any
 
@@ -134,6 +134,50 @@ def test_when_claiming_fails_every_message_stays(shop: Workshop) -> None:
     answer = host_over(shop, run_store=Throttled(shop.tables)).handle(event_of(deliveries), Remaining())
 
     assert answer == {"batchItemFailures": [{"itemIdentifier": deliveries[0].message_id}]}
+
+
+@pytest.mark.parametrize("method", ["insert", "take_over"])
+def test_what_could_not_be_claimed_comes_again_after_a_lease_and_not_when_the_mapping_would_show_it(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    shop.dispatch(shop.put_job())
+    if method == "take_over":
+        # A dead worker's, whose lease is over.
+        shop.claim(shop.executor())
+        shop.clock.advance(shop.settings.lease_ms + shop.settings.clock_bound_ms + SECOND)
+    deliveries = shop.queue.receive(limit=10, wait_seconds=0, visibility_seconds=5_400)
+    assert deliveries
+
+    def throttled(*_: Any, **__: Any) -> None:
+        raise StoreThrottled(method, "too many")
+
+    monkeypatch.setattr(MemoryRunStore, method, throttled)
+    answer = host_over(shop).handle(event_of(deliveries), Remaining())
+
+    assert len(answer["batchItemFailures"]) == 1
+    shop.clock.advance(shop.settings.lease_ms - SECOND)
+    assert shop.receive() == []
+    shop.clock.advance(SECOND)
+    assert len(shop.receive()) == 1
+
+
+def test_the_message_of_a_run_that_goes_on_is_soon_hidden_for_no_longer_than_its_lease(shop: Workshop) -> None:
+    """Should the function die, another invocation meets the message when the lease is over, not after 90 minutes."""
+    shop.dispatch(shop.put_job())
+    deliveries = shop.queue.receive(limit=10, wait_seconds=0, visibility_seconds=5_400)
+    settings = replace(shop.settings, first_beat_ms=2 * SECOND)
+    executor = shop.executor(settings=settings)
+    executor.claim_once(deliveries)
+
+    shop.clock.advance(2 * SECOND - 1)
+    executor.heartbeat_once()
+    shop.clock.advance(1)
+    executor.heartbeat_once()
+
+    shop.clock.advance(settings.lease_ms - 1)
+    assert shop.receive() == []
+    shop.clock.advance(1)
+    assert len(shop.receive()) == 1
 
 
 def test_an_empty_event_is_answered(shop: Workshop) -> None:
