@@ -83,13 +83,19 @@ def keeps_schedule(job: Job, request: CreateJob) -> bool:
     """
     if request.schedule.get("in") is not None:
         return False
+    # A pause moves `from_at`, and not the end that `max_runs` was counted to when the job was created.
+    as_of = (job.from_at, job.created_at)
+    return any(_asked_as_of(instant, job.schedule, request) == job.schedule for instant in as_of)
+
+
+def _asked_as_of(instant: Instant, stored: Schedule, request: CreateJob) -> Schedule | None:
     try:
-        asked = parse_schedule(request.schedule, now=job.from_at, needs_slot=False)
+        asked = parse_schedule(request.schedule, now=instant, needs_slot=False)
     except InvalidRequest:
-        return False
-    if isinstance(asked, Every) and isinstance(job.schedule, Every) and not asked.includes_anchor:
-        asked = replace(asked, anchor=job.schedule.anchor)
-    return asked == job.schedule
+        return None
+    if isinstance(asked, Every) and isinstance(stored, Every) and not asked.includes_anchor:
+        asked = replace(asked, anchor=stored.anchor)
+    return asked
 
 
 def replaced(job: Job, request: CreateJob, *, by: str, now: Instant) -> Job:

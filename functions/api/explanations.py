@@ -19,7 +19,7 @@ from functions.api.routing import Route
 from shared.domain.access import Scope
 from shared.domain.entry import entry_keys, single_entry
 from shared.domain.errors import FieldProblem, InvalidRequest
-from shared.domain.instants import Instant
+from shared.domain.instants import LAST_INSTANT, Instant
 from shared.domain.job import Job
 from shared.domain.keys import RunKey, run_id_of
 from shared.domain.limits import RUN_ID
@@ -78,7 +78,7 @@ class ExplainRoutes:
 
     def _run_of_slot(self, job: Job, slot: Instant) -> Run | None:
         """The slot's own run, or the row of the gap that it is in."""
-        rows = self.backend.runs.between(job.job_key, since=slot, until=Instant(slot + 1))
+        rows = self.backend.runs.between(job.job_key, since=slot, until=Instant(min(slot + 1, LAST_INSTANT)))
         own = [run for run in rows if run.run_id == run_id_of(slot)]
         gaps = [run for run in rows if run.gap is not None and run.gap.first <= slot <= run.gap.last]
         return next(iter(own + gaps), None)

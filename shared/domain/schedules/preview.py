@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 from itertools import islice
 from typing import Literal, TypeAlias
 
-from shared.domain.instants import DAY, EPOCH, Instant, to_datetime
+from shared.domain.instants import DAY, EPOCH, LAST_INSTANT, Instant, to_datetime
 from shared.domain.limits import MAX_PREVIEW
 from shared.domain.schedules.jitter import jitter_bound
 from shared.domain.schedules.local_time import local_to_instant
@@ -58,7 +58,7 @@ def zone_name_of(schedule: Schedule) -> str:
 
 def _line(schedule: Schedule, slot: Instant, marks: tuple[Mark, ...]) -> PreviewSlot:
     local = _local(schedule, slot).isoformat(timespec="milliseconds")
-    return PreviewSlot(slot, local, Instant(slot + jitter_bound(schedule, slot) - 1), marks)
+    return PreviewSlot(slot, local, Instant(min(slot + jitter_bound(schedule, slot) - 1, LAST_INSTANT)), marks)
 
 
 def _local(schedule: Schedule, slot: Instant) -> datetime:

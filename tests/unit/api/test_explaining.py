@@ -231,3 +231,7 @@ def test_what_cannot_be_explained_is_refused(world: World, query: str, status: i
 
 def test_every_reason_has_a_sentence() -> None:
     assert all(sentence[0].islower() for sentence in SENTENCES.values())
+
+
+def test_the_last_instant_there_is_can_be_asked_for(world: World) -> None:
+    assert explained(world, slot="9999-12-31T23:59:59.999Z")["outcome"]

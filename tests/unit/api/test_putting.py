@@ -73,6 +73,23 @@ def test_an_interval_keeps_its_slots_over_a_pause() -> None:
     assert world.contents() == before
 
 
+def test_a_number_of_runs_is_counted_once_though_the_job_was_paused() -> None:
+    world = World()
+    schedule = {"every": "PT1H", "max_runs": 3}
+    world.send("PUT", PATH, {**BODY, "schedule": schedule})
+    end_at = world.job().schedule.end_at
+    world.clock.advance(HOUR + HOUR // 2)
+    for word in ("pause", "resume"):
+        world.send("POST", f"{PATH}/{word}")
+    before = world.contents()
+
+    assert world.send("PUT", PATH, {**BODY, "schedule": schedule}).status == 200
+    assert world.contents() == before
+    assert world.job().schedule.end_at == end_at
+    world.send("PUT", PATH, {**BODY, "schedule": {**schedule, "max_runs": 4}})
+    assert world.job().schedule.end_at != end_at
+
+
 def test_an_in_that_is_put_again_is_moved() -> None:
     world = World()
     world.send("PUT", PATH, {**BODY, "schedule": {"in": "PT5M"}})

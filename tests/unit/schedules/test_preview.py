@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from shared.domain.instants import MINUTE
+from dataclasses import replace
+
+from shared.domain.instants import HOUR, LAST_INSTANT, MINUTE
 from shared.domain.schedules import PreviewSlot, preview
 from shared.domain.schedules.values import Cron
 from tests.unit.schedules.moments import NOW, at, schedule
@@ -103,3 +105,5 @@ def test_the_last_hours_of_the_calendar_can_be_previewed() -> None:
     after = at("9999-12-31T23:00Z")
     planned = Cron(expression="* * * * *", timezone="Pacific/Pago_Pago")
     assert len(preview(planned, after, 100)) == 59
+    jittered = preview(replace(planned, window_ms=HOUR), after, 100)
+    assert {line.latest_fire_at for line in jittered[-1:]} == {LAST_INSTANT}
