@@ -11,6 +11,7 @@ import pytest
 
 from carillon.client import Client
 from carillon.handlers import Context, Registry
+from shared.domain.targets import parse_target
 from tests.readme import README, examples, section
 from tests.unit.api.world import World
 from tests.unit.client.api import InProcess
@@ -22,7 +23,7 @@ SCHEDULES = [found for row in section("The API by example").splitlines() if row.
 
 
 def test_the_request_of_the_readme_creates_the_job_it_shows() -> None:
-    [example] = examples("The API by example")
+    [example, _] = examples("The API by example")
     request, answer = example.split("→")
     line, _, body = request.partition("\n")
     method, path = line.split()
@@ -90,6 +91,14 @@ def test_the_brake_of_the_readme_works() -> None:
 
 
 def test_the_grant_of_the_readme_is_one() -> None:
-    [text] = re.findall(r"`(\{\"target_type\"[^`]+\})`", section("Security"))
-    body = json.loads(text.replace("sqs:...:", "sqs:eu-central-1:123456789012:"))
-    assert World().send("POST", "/v1/grants", body).status == 201
+    [text] = re.findall(r"`(\{\"target_type\"[^`]+\})`", section("The API by example"))
+    assert World().send("POST", "/v1/grants", json.loads(text)).status == 201
+
+
+def test_the_targets_of_the_readme_are_targets() -> None:
+    [_, text] = examples("The API by example")
+    documents = json.loads(f"[{text.strip().replace(chr(10) + '{', ',{')}]")
+
+    assert [parse_target(each)["type"] for each in documents] == ["http", "lambda", "aws"]
+    for each in documents:
+        assert each.items() <= parse_target(each).items()
