@@ -44,7 +44,7 @@ def units_table() -> Table:
 
 def prices_table(prices: PriceList) -> Table:
     def usd(*, jobs: int = 0, runs: int = 0) -> float:
-        asked = Profile(one_time_jobs=jobs, recurring_runs=runs, run_seconds=0.05, worker_gb=0.25, api_gb=0.25)
+        asked = Profile(one_time_jobs=jobs, recurring_runs=runs)
         return prices.total(items_of(asked))
 
     alternatives = json.loads(ALTERNATIVES.read_text(encoding="utf-8"))
