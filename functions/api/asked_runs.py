@@ -21,14 +21,12 @@ from functions.api.responses import Answer, answer
 from functions.api.routing import JSON_BODY, Route
 from functions.api.run_planner import RunPlanner, payload_json_of
 from shared.domain.access import Scope
-from shared.domain.entry import single_entry
 from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.instants import Instant, to_rfc3339
 from shared.domain.job import Job
 from shared.domain.limits import MAX_BACKFILL_AGE_MS
 from shared.domain.run import RunKind
 from shared.domain.schedules.fields import read_instant
-from shared.domain.sharding import shard_of
 from shared.ports import Written
 from shared.schema import late_lane
 
@@ -75,8 +73,7 @@ class AskedRunRoutes:
         if candidate.verdict is not Verdict.PLANNED:
             return candidate
         run = planner.waiting(job, candidate.slot, kind=RunKind.BACKFILL, run_id=candidate.run_id, now=now)
-        entry = single_entry(run, shard=shard_of(job.job_key, self.backend.shard_count), lane=late_lane(job.lane))
-        is_new = isinstance(self.backend.runs.plan(run, entry, seen=None), Written)
+        is_new = isinstance(self.backend.plan(run, lane=late_lane(job.lane)), Written)
         return candidate if is_new else Candidate(candidate.slot, Verdict.HAS_RUN)
 
 

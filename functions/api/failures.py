@@ -18,10 +18,8 @@ from functions.api.gate import Call, call_of
 from functions.api.requests import Cursor, Limit, RedriveRuns
 from functions.api.responses import Answer, answer
 from functions.api.routing import JSON_BODY, Route
-from functions.api.run_changes import CLAIM_ID_BYTES
 from functions.api.tracing import current_trace
 from shared.domain.access import Scope
-from shared.domain.entry import single_entry
 from shared.domain.instants import Instant
 from shared.domain.job import Job, JobState
 from shared.domain.keys import RunKey, job_id_of
@@ -30,7 +28,6 @@ from shared.domain.pages import Page
 from shared.domain.redrive import Redrive, Redriven, length_ms, run_again, spread
 from shared.domain.run import Run
 from shared.domain.schedules.fields import read_instant
-from shared.domain.sharding import shard_of
 from shared.ports import FailureFilter, Written
 from shared.schema import late_lane
 
@@ -122,14 +119,16 @@ class FailureRoutes:
         return self.backend.runs.list_failures(call.caller.owner_id, only=only, limit=body.limit, cursor=body.cursor)
 
     def _plan(self, redrive: Redrive, job: Job) -> str:
-        claim_id = self.backend.randomness.random_bytes(CLAIM_ID_BYTES).hex()
         run = run_again(
-            redrive.run, generation=job.generation, at=redrive.starts_at, claim_id=claim_id, trace=current_trace()
+            redrive.run,
+            generation=job.generation,
+            at=redrive.starts_at,
+            claim_id=self.backend.new_claim_id(),
+            trace=current_trace(),
         )
-        entry = single_entry(run, shard=shard_of(job.job_key, self.backend.shard_count), lane=late_lane(job.lane))
         # The list lags a little: what has changed since is somebody else's.
-        is_planned = isinstance(self.backend.runs.plan(run, entry, seen=redrive.run), Written)
-        return "planned" if is_planned else "changed"
+        outcome = self.backend.plan(run, lane=late_lane(job.lane), seen=redrive.run)
+        return "planned" if isinstance(outcome, Written) else "changed"
 
 
 @dataclass(frozen=True, slots=True)

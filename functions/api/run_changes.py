@@ -18,19 +18,16 @@ from functions.api.routing import Route
 from functions.api.run_planner import RunPlanner
 from functions.api.tracing import current_trace
 from shared.domain.access import Scope
-from shared.domain.entry import single_entry
 from shared.domain.events import run_is_over
 from shared.domain.instants import DAY, Instant
 from shared.domain.keys import RunKey, job_key
 from shared.domain.limits import JOB_ID, RUN_ID
 from shared.domain.redrive import may_run_again, run_again
 from shared.domain.run import Run
-from shared.domain.sharding import shard_of
 from shared.ports import ReceiptUsed, Written
 
 #: How long the row of a run that was cancelled while it waited stays.
 RETENTION_MS = 30 * DAY
-CLAIM_ID_BYTES = 12
 _TRIES = 3
 
 
@@ -82,13 +79,12 @@ class RunChangeRoutes:
             if not may_run_again(seen):
                 raise RunNotRetryable(job_id, run_id, seen.status)
             now = self.backend.clock.now()
-            claim_id = self.backend.randomness.random_bytes(CLAIM_ID_BYTES).hex()
+            claim_id = self.backend.new_claim_id()
             run = run_again(seen, generation=job.generation, at=now, claim_id=claim_id, trace=current_trace())
             receipt = None
             if call.keyed is not None:
                 receipt = replace(call.keyed.receipt_for(job, now), run_id=run_id)
-            entry = single_entry(run, shard=shard_of(job.job_key, self.backend.shard_count), lane=job.lane)
-            outcome = self.backend.runs.plan(run, entry, seen=seen, receipt=receipt)
+            outcome = self.backend.plan(run, lane=job.lane, seen=seen, receipt=receipt)
             if isinstance(outcome, Written):
                 return run, False
             if isinstance(outcome, ReceiptUsed) and call.keyed is not None:

@@ -15,16 +15,13 @@ from functions.api.gate import Call
 from functions.api.refusals import ChangeContended, JobEnded, JobPaused, RunNotFound
 from functions.api.tracing import current_trace
 from shared.domain.access import Receipt
-from shared.domain.entry import single_entry
 from shared.domain.instants import Instant
 from shared.domain.job import Job, JobState
 from shared.domain.keys import RunKey, job_key, run_id_of
 from shared.domain.run import Run, RunKind, RunStatus
-from shared.domain.sharding import shard_of
 from shared.ports import ReceiptUsed, Written
 
 _SUFFIX_BYTES: Final = 3
-_CLAIM_ID_BYTES: Final = 12
 #: Two runs of one job in one millisecond share an id once in sixteen million.
 _TRIES: Final = 3
 
@@ -63,8 +60,7 @@ class RunPlanner:
             receipt = None
             if call.keyed is not None:
                 receipt = replace(call.keyed.receipt_for(job, now), run_id=run.run_id)
-            entry = single_entry(run, shard=shard_of(job.job_key, self.backend.shard_count), lane=job.lane)
-            outcome = self.backend.runs.plan(run, entry, seen=None, receipt=receipt)
+            outcome = self.backend.plan(run, lane=job.lane, receipt=receipt)
             if isinstance(outcome, Written):
                 return Planned(run)
             if isinstance(outcome, ReceiptUsed) and call.keyed is not None:
@@ -82,7 +78,7 @@ class RunPlanner:
             status=RunStatus.WAITING,
             generation=job.generation,
             token=0,
-            claim_id=self.backend.randomness.random_bytes(_CLAIM_ID_BYTES).hex(),
+            claim_id=self.backend.new_claim_id(),
             lease_until=now,
             trace=current_trace(),
         )

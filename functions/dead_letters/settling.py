@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from shared.domain.completion import completes
 from shared.domain.events import job_completed, run_is_over
-from shared.domain.instants import DAY, SECOND, Instant
+from shared.domain.instants import DAY, Instant
 from shared.domain.job import JobState
 from shared.domain.message import Dispatch
 from shared.domain.run import (
+    CLAIM_ID_BYTES,
     Duplicate,
     HideUntil,
     Run,
@@ -34,14 +35,13 @@ from shared.ports import (
     Randomness,
     RunStore,
 )
+from shared.ports.due_queue import hidden_seconds_until
 
 _logger = logger_for("dead_letters")
 
 UNDELIVERED = "undelivered"
-_CLAIM_ID_BYTES = 12
 #: Between the read of a row and its take-over a worker may move it.
 _MOVES_FOLLOWED = 3
-_LONGEST_HIDDEN_SECONDS = 43_200
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Settler:
 
     def _ended(self, delivery: Delivery, dispatch: Dispatch) -> Run | None:
         """The run, whose row says by now how it ended; None: it is alive, perhaps."""
-        claim_id = self.randomness.random_bytes(_CLAIM_ID_BYTES).hex()
+        claim_id = self.randomness.random_bytes(CLAIM_ID_BYTES).hex()
         row = self._inserted(delivery, dispatch, claim_id)
         for _ in range(_MOVES_FOLLOWED):
             # A run that waits is its waiting message's: only when nobody came for it is it settled here.
@@ -155,8 +155,7 @@ class Settler:
             self.dead_letters[lane].send([letter])
 
     def _hide(self, delivery: Delivery, until: Instant) -> None:
-        seconds = -((self.clock.now() - until) // SECOND)
-        self.undelivered.hide(delivery, seconds=min(max(seconds, 1), _LONGEST_HIDDEN_SECONDS))
+        self.undelivered.hide(delivery, seconds=hidden_seconds_until(until, now=self.clock.now()))
 
 
 def _error(delivery: Delivery) -> RunError:

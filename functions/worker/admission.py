@@ -9,9 +9,7 @@ from functions.worker.settings import WorkerSettings
 from shared.domain.instants import SECOND, Instant
 from shared.domain.limits import MIN_TIMEOUT_MS
 from shared.ports import Delivery
-
-#: What SQS allows.
-_MAX_HIDDEN_SECONDS = 43_200
+from shared.ports.due_queue import LONGEST_HIDDEN_SECONDS
 
 Reason = Literal["unreadable", "early", "host_ends"]
 
@@ -31,13 +29,8 @@ def admit(delivery: Delivery, settings: WorkerSettings, *, now: Instant, left_ms
         return Hidden(settings.unreadable_hidden_ms // SECOND, "unreadable")
     early_ms = dispatch.fire_at - now
     if early_ms > settings.longest_lead_ms + settings.hold_slack_ms:
-        return Hidden(min((early_ms - settings.lead_ms) // SECOND, _MAX_HIDDEN_SECONDS), "early")
+        return Hidden(min((early_ms - settings.lead_ms) // SECOND, LONGEST_HIDDEN_SECONDS), "early")
     # The job's own time-out is not known before the claim; the shortest there is must fit.
     if max(early_ms, 0) + MIN_TIMEOUT_MS > left_ms:
         return Hidden(0, "host_ends")
     return None
-
-
-def hidden_seconds_until(instant: Instant, *, now: Instant) -> int:
-    """Whole seconds, rounded up, as far as a message may be hidden."""
-    return min(max(-((now - instant) // SECOND), 1), _MAX_HIDDEN_SECONDS)

@@ -6,16 +6,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from functions.worker.admission import hidden_seconds_until
 from functions.worker.live_run import LiveRun
 from functions.worker.messages import Messages
 from functions.worker.settings import WorkerSettings
 from shared.domain.errors import StoreError
 from shared.domain.instants import SECOND, Instant
 from shared.domain.message import Dispatch
-from shared.domain.run import Duplicate, HideUntil, Mine, Run, RunStatus, TakeOver, decide_claim, lost_attempt
+from shared.domain.run import (
+    CLAIM_ID_BYTES,
+    Duplicate,
+    HideUntil,
+    Mine,
+    Run,
+    RunStatus,
+    TakeOver,
+    decide_claim,
+    lost_attempt,
+)
 from shared.observability.logs import logger_for
 from shared.ports import Clock, Delivery, Randomness, RunStore
+from shared.ports.due_queue import hidden_seconds_until
 
 _logger = logger_for("worker")
 _Answer = TypeVar("_Answer")
@@ -24,7 +34,6 @@ _Answer = TypeVar("_Answer")
 _TRIES = 3
 #: Between the read of a row and its take-over another worker may move it.
 _MOVES_FOLLOWED = 3
-_CLAIM_ID_BYTES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +92,7 @@ class Claims:
         now = self._clock.now()
         run = replace(
             dispatch.row(RunStatus.RUNNING),
-            claim_id=self._randomness.random_bytes(_CLAIM_ID_BYTES).hex(),
+            claim_id=self._randomness.random_bytes(CLAIM_ID_BYTES).hex(),
             worker_id=self._worker_id,
             lease_until=Instant(now + self._settings.lease_ms),
             received_at=delivery.received_at,

@@ -7,12 +7,12 @@ is taken for poison when it was received too often.
 
 from __future__ import annotations
 
-from shared.domain.instants import HOUR, MINUTE, SECOND, Instant
+from shared.domain.instants import MINUTE, SECOND, Instant
 from shared.domain.timing import LONGEST_KEPT_WAIT_MS
 from shared.ports import Delivery
+from shared.ports.due_queue import LONGEST_HIDDEN_SECONDS
 from shared.schema import MAX_RECEIVE_COUNT
 
-_LONGEST_HIDDEN_MS = 12 * HOUR
 #: Between this worker's clock and the queue's.
 _SLACK_MS = MINUTE
 #: Of the receives that a message may have, those left to what is no wait: duplicates, holds, dead workers.
@@ -22,7 +22,7 @@ _MOST_RECEIVES = MAX_RECEIVE_COUNT // 2
 def kept_seconds(delivery: Delivery, *, until: Instant, now: Instant, lead_ms: int) -> int | None:
     """For how long to hide the message, so that it is back a little before `until`; None: it must not be kept."""
     wait_ms = until - now
-    bearable_ms = _LONGEST_HIDDEN_MS - (now - delivery.received_at) - _SLACK_MS
+    bearable_ms = LONGEST_HIDDEN_SECONDS * SECOND - (now - delivery.received_at) - _SLACK_MS
     if wait_ms > min(LONGEST_KEPT_WAIT_MS, bearable_ms) or delivery.receive_count > _MOST_RECEIVES:
         return None
     return max((wait_ms - lead_ms) // SECOND, 0)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Final
 
 from shared.domain.instants import Instant
 from shared.domain.keys import RunKey
 from shared.domain.schedules import Gap
+
+#: Random, so that no two claims share one.
+CLAIM_ID_BYTES: Final = 12
 
 
 class RunKind(StrEnum):

@@ -5,11 +5,13 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 from shared.domain.errors import MessageUnreadable
-from shared.domain.instants import Instant
+from shared.domain.instants import SECOND, Instant
 from shared.domain.message import Dispatch, decode
 
 #: The system attribute of a message that says where it is traced: AWS reads it too, and it costs nothing of the body.
 TRACE_ATTRIBUTE: Final = "AWSTraceHeader"
+#: What SQS allows, counted from the receive.
+LONGEST_HIDDEN_SECONDS: Final = 43_200
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,5 +72,12 @@ class DueQueue(Protocol):
         ...
 
     def hide(self, delivery: Delivery, *, seconds: int) -> None:
-        """Show the message again no earlier than in `seconds`, 0 to 43,200; no failure when its handle is stale."""
+        """Show the message again no earlier than in `seconds`, 0 to LONGEST_HIDDEN_SECONDS; a stale handle is no
+        failure.
+        """
         ...
+
+
+def hidden_seconds_until(instant: Instant, *, now: Instant) -> int:
+    """Whole seconds, rounded up and at least one, as far as a message may be hidden."""
+    return min(max(-((now - instant) // SECOND), 1), LONGEST_HIDDEN_SECONDS)

@@ -7,11 +7,10 @@ from threading import RLock
 from shared.domain.instants import SECOND, Instant
 from shared.domain.message import Dispatch, encode
 from shared.ports.clock import Clock, Randomness
-from shared.ports.due_queue import TRACE_ATTRIBUTE, Delivery, SendReport
+from shared.ports.due_queue import LONGEST_HIDDEN_SECONDS, TRACE_ATTRIBUTE, Delivery, SendReport
 
-#: What SQS allows for one receive, and for hiding a message.
+#: What SQS allows for one receive.
 MAX_RECEIVE = 10
-MAX_HIDDEN_SECONDS = 43_200
 
 
 @dataclass(slots=True)
@@ -90,7 +89,7 @@ class MemoryDueQueue:
         with self._lock:
             message = self._held(delivery)
             if message is not None:
-                hidden_seconds = min(max(int(seconds), 0), MAX_HIDDEN_SECONDS)
+                hidden_seconds = min(max(int(seconds), 0), LONGEST_HIDDEN_SECONDS)
                 message.visible_at = Instant(self._clock.now() + hidden_seconds * SECOND)
 
     def _held(self, delivery: Delivery) -> _Message | None:

@@ -9,15 +9,14 @@ from shared.domain.errors import OutcomeUnknown, StoreError, StoreThrottled
 from shared.domain.instants import Instant
 from shared.domain.keys import owner_of
 from shared.domain.message import Dispatch, encode
-from shared.ports.due_queue import TRACE_ATTRIBUTE, Delivery, SendReport
+from shared.ports.due_queue import LONGEST_HIDDEN_SECONDS, TRACE_ATTRIBUTE, Delivery, SendReport
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
-#: What SQS takes: entries of a batch, seconds of a wait, seconds that a message may be hidden.
+#: What SQS takes: entries of a batch, seconds of a wait.
 BATCH = 10
 LONGEST_WAIT_SECONDS = 20
-LONGEST_HIDDEN_SECONDS = 43_200
 
 
 class SqsDueQueue:
