@@ -4,7 +4,8 @@
 
 Everything is real but AWS: two nodes and the ECS worker as processes, the API and the tables in the emulator, which is
 one core. Each run has a system of its own, and begins with the herd, for what is left in the emulator's memory slows it
-down: in three runs over one emulator the p99 of `spread` was 3, 64 and 292 ms. Drift is what the runs' rows say. With `--scale` or `--only` the results are printed and not kept.
+down: in three runs over one emulator the p99 of `spread` was 3, 64 and 292 ms. Drift is what the runs' rows say. With
+`--scale` or `--only` the results are printed and not kept.
 """
 
 from __future__ import annotations
