@@ -1,6 +1,6 @@
 """How long a node takes to take over entries, and how much memory it has then.
 
-    python -P -m tests.benchmarks.load [--runs 3] [--sizes 10000 100000 500000] [--stored 5000]
+    python -P -m tests.benchmarks.load [--runs 3] [--sizes 10000 100000 500000] [--stored 10000]
 
 A node process takes over a fleet's shards whose entries are recurring jobs with their next slot within six hours: all
 stay resident. Rows are made when they are read, as DynamoDB's would be, and read by the real adapter; in this run the
@@ -106,7 +106,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--runs", type=int, default=3)
     options.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, LARGE])
-    options.add_argument("--stored", type=int, default=5_000, help="entries in the emulator")
+    options.add_argument("--stored", type=int, default=10_000, help="entries in the emulator")
     chosen = options.parse_args()
     bench = Bench("load")
     found = {entries: medians([measure(entries) for _ in range(chosen.runs)]) for entries in chosen.sizes}
