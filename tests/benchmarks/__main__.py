@@ -2,7 +2,7 @@
 
     python -P -m tests.benchmarks [name ...]     or     make bench
 
-Without names all are run but for those that take long or need what is not installed by default (`peers`). Ends with 1
+Without names all are run but for those that take long or need what is not installed by default. Ends with 1
 when a budget is not met or a bench failed. A figure of a bench that was not run is the committed one.
 """
 
@@ -18,13 +18,13 @@ from tests.benchmarks import report
 from tests.benchmarks.budgets import BUDGETS
 from tests.benchmarks.outcome import FOLDER, ROOT, SKIPPED, Result, read_all, say
 
-#: In the order in which they run; the whole takes half an hour on two cores, and `peers` as long again.
+#: In the order in which they run; the whole takes half an hour on two cores.
 BENCHES = (
     *("wheel", "schedules", "api", "units", "dispatch", "load", "growth"),
     *("end_to_end", "fail_over"),
 )
-#: Only when named.
-ON_DEMAND = ("worker", "peers")
+#: Only when named: the last two take longer than all the others together.
+ON_DEMAND = ("worker", "load_from_tables", "peers")
 
 
 def run(name: str) -> int:

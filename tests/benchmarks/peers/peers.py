@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -14,17 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from localstack.processes import Running
-from localstack.toolchain.paths import LOCAL
 from localstack.toolchain.uv import ensure_uv
 from localstack.toolchain.uv_settings import uv_environment
 from tests.benchmarks.end_to_end.cpu import cpu_seconds
 from tests.benchmarks.end_to_end.figures import Start
 from tests.benchmarks.end_to_end.work import Work
-from tests.benchmarks.peers.servers import ServerMissing, postgres, redis, throwaway_folder
+from tests.benchmarks.rig.npm import NodeMissing, installed, node
+from tests.benchmarks.rig.servers import ServerMissing, postgres, redis, throwaway_folder
 
 HERE = Path(__file__).parent
 DRIVERS = HERE / "drivers"
-BULLMQ = LOCAL / "peers" / "bullmq"
 PATIENCE_SECONDS = 30.0
 #: After a kill, longer than the best settings take.
 PATIENCE_AFTER_KILL_SECONDS = 70.0
@@ -44,7 +42,7 @@ class Peer:
     name: str
     title: str
     server: Server
-    #: A file in `drivers`, or the one of BullMQ.
+    #: A file in `drivers`, or in `bullmq`.
     driver: str
     #: The dependency group of its environment; None: Node's.
     group: str | None
@@ -56,7 +54,10 @@ class Peer:
         """What starts its driver, where, and in which environment. Raises PeerMissing."""
         environ = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PYTHON"))}
         if self.group is None:
-            return _node_command(), _install_bullmq(environ), environ
+            try:
+                return [node(), self.driver], installed(HERE / "bullmq", environ), environ
+            except NodeMissing as missing:
+                raise PeerMissing(str(missing)) from missing
         environ = {**uv_environment(environ), "PYTHONUNBUFFERED": "1"}
         del environ["UV_PROJECT_ENVIRONMENT"]
         uv = str(ensure_uv(environ))
@@ -145,34 +146,6 @@ def read_starts(path: Path) -> list[Start]:
         return []
     fields = (line.split() for line in path.read_text(encoding="utf-8").splitlines())
     return [Start(job, int(due), float(started)) for job, due, started in fields]
-
-
-def _node_command() -> list[str]:
-    node = shutil.which("node")
-    if node is None:
-        raise PeerMissing("node is not installed")
-    return [node, "driver.mjs"]
-
-
-def _install_bullmq(environ: dict[str, str]) -> Path:
-    """Beside the checkout's own files, so that these stay as they are."""
-    npm = shutil.which("npm")
-    if npm is None:
-        raise PeerMissing("npm is not installed")
-    BULLMQ.mkdir(parents=True, exist_ok=True)
-    for path in (HERE / "bullmq").iterdir():
-        shutil.copy(path, BULLMQ)
-    if _text(BULLMQ / "installed.json") != _text(BULLMQ / "package-lock.json"):
-        asked = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-        done = subprocess.run(asked, cwd=BULLMQ, env=environ, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise PeerMissing(f"npm ci failed: {done.stderr.strip()[-300:]}")
-        shutil.copy(BULLMQ / "package-lock.json", BULLMQ / "installed.json")
-    return BULLMQ
-
-
-def _text(path: Path) -> str | None:
-    return path.read_text(encoding="utf-8") if path.exists() else None
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Redis and PostgreSQL for one run of a peer: on a free port of the loopback, over a folder that is thrown away."""
+"""Stores for one run of a bench: on a free port of the loopback, over a folder that is thrown away."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from tempfile import TemporaryDirectory
 from localstack import processes
 from localstack.emulator import HOST, free_port
 from localstack.processes import Running
+from tests.benchmarks.rig.npm import NodeMissing, installed, node
 
 READY_SECONDS = 20.0
 GRACE_SECONDS = 10.0
 ANY_PORT = 0
 #: Where Debian keeps what only `pg_ctlcluster` should call.
 POSTGRES_FOLDERS = Path("/usr/lib/postgresql")
+DYNALITE = Path(__file__).parent / "dynalite"
 
 
 class ServerMissing(Exception):
@@ -55,6 +57,19 @@ def postgres(folder: Path) -> Iterator[tuple[str, Running]]:
 
 
 @contextmanager
+def dynalite(folder: Path) -> Iterator[tuple[str, Running]]:
+    """Its URL and process: DynamoDB's tables over sorted keys in memory, so that a page costs what it holds."""
+    try:
+        program = installed(DYNALITE, _environment()) / "node_modules" / "dynalite" / "cli.js"
+        command = [node(), str(program), "--host", HOST, "--createTableMs", "0"]
+    except NodeMissing as missing:
+        raise ServerMissing(str(missing)) from missing
+    port = free_port(ANY_PORT)
+    with _server("dynalite", [*command, "--port", str(port)], folder, port) as process:
+        yield f"http://{HOST}:{port}", process
+
+
+@contextmanager
 def throwaway_folder() -> Iterator[Path]:
     with TemporaryDirectory(prefix="carillon-bench-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)
@@ -62,9 +77,8 @@ def throwaway_folder() -> Iterator[Path]:
 
 @contextmanager
 def _server(name: str, command: Sequence[str], folder: Path, port: int) -> Iterator[Running]:
-    environ = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C.UTF-8"}
     log = folder / f"{name}.log"
-    process = processes.start(name, command, environ=environ, folder=folder, log=log)
+    process = processes.start(name, command, environ=_environment(), folder=folder, log=log)
     try:
         processes.wait_until(lambda: not process.is_alive() or _answers(port), timeout_seconds=READY_SECONDS)
         if not process.is_alive():
@@ -72,6 +86,10 @@ def _server(name: str, command: Sequence[str], folder: Path, port: int) -> Itera
         yield process
     finally:
         processes.stop([process], grace_seconds=GRACE_SECONDS)
+
+
+def _environment() -> dict[str, str]:
+    return {"PATH": os.environ.get("PATH", ""), "HOME": os.environ.get("HOME", ""), "LC_ALL": "C.UTF-8"}
 
 
 def _answers(port: int) -> bool:
