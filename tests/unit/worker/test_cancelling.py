@@ -28,10 +28,7 @@ def test_a_running_handler_hears_of_it_within_a_heartbeat_and_the_history_keeps_
 ) -> None:
     dispatch = shop.dispatch(shop.put_one_time(retry=RetryPolicy(max_attempts=9)))
     executor = shop.executor()
-    shop.claim(executor)
-    [live] = executor.start_due_once()
-    call = executor.begin(live)
-    assert call is not None
+    live, call = shop.begin(executor)
     requested_at = cancel(shop, dispatch).cancel_requested_at
 
     shop.clock.advance(shop.settings.lease_ms // 3)

@@ -79,10 +79,7 @@ def test_a_long_error_keeps_its_first_and_its_last_part(shop: Workshop) -> None:
 def test_a_run_ends_timed_out_at_its_deadline_though_its_thread_goes_on(shop: Workshop) -> None:
     dispatch = shop.dispatch(shop.put_job(timeout_ms=5 * SECOND))
     executor = shop.executor()
-    shop.claim(executor)
-    [live] = executor.start_due_once()
-    call = executor.begin(live)
-    assert call is not None
+    live, call = shop.begin(executor)
     assert call.deadline == shop.clock.now() + 5 * SECOND
 
     shop.clock.advance(5 * SECOND - 1)
@@ -107,9 +104,7 @@ def test_a_run_ends_timed_out_at_its_deadline_though_its_thread_goes_on(shop: Wo
 def test_the_deadline_counts_from_the_start_by_elapsed_time(shop: Workshop) -> None:
     shop.dispatch(shop.put_job(timeout_ms=5 * SECOND))
     executor = shop.executor()
-    shop.claim(executor)
-    [live] = executor.start_due_once()
-    executor.begin(live)
+    shop.begin(executor)
 
     shop.clock.step(MINUTE)
 

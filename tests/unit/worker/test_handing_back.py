@@ -51,9 +51,7 @@ def test_what_was_late_stays_as_late_as_it_was(shop: Workshop) -> None:
 def test_what_has_started_is_not_handed_back(shop: Workshop) -> None:
     executor = shop.executor()
     dispatch = shop.dispatch(shop.put_one_time())
-    shop.claim(executor)
-    [live] = executor.start_due_once()
-    assert executor.begin(live) is not None
+    live, _ = shop.begin(executor)
 
     assert executor.hand_back_once() == 0
     executor.end(live, succeeded())

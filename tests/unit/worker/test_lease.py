@@ -17,10 +17,7 @@ from tests.unit.worker.workshop import Workshop
 def test_a_fenced_finish_is_counted_and_discarded_and_its_message_left_alone(shop: Workshop) -> None:
     dispatch = shop.dispatch(shop.put_job())
     first, second = shop.executor(), shop.executor()
-    first.claim_once(shop.receive())
-    [live] = first.start_due_once()
-    call = first.begin(live)
-    assert call is not None
+    live, _ = shop.begin(first)
     shop.clock.advance(3 * MINUTE)
     [again] = shop.receive()
     second.claim_once([again])
@@ -43,10 +40,7 @@ def test_a_fenced_finish_is_counted_and_discarded_and_its_message_left_alone(sho
 def test_a_refused_heartbeat_cancels_the_run_and_nothing_more_is_written(shop: Workshop) -> None:
     dispatch = shop.dispatch(shop.put_job(timeout_ms=10 * MINUTE))
     first, second = shop.executor(), shop.executor()
-    first.claim_once(shop.receive())
-    [live] = first.start_due_once()
-    call = first.begin(live)
-    assert call is not None
+    live, call = shop.begin(first)
     shop.clock.advance(3 * MINUTE)
     second.claim_once(shop.receive())
     seen = shop.run_of(dispatch)
@@ -63,10 +57,7 @@ def test_a_refused_heartbeat_cancels_the_run_and_nothing_more_is_written(shop: W
 def test_a_heartbeat_comes_every_third_of_the_lease_and_extends_lease_and_visibility(shop: Workshop) -> None:
     dispatch = shop.dispatch(shop.put_job(timeout_ms=10 * MINUTE))
     executor = shop.executor()
-    shop.claim(executor)
-    [live] = executor.start_due_once()
-    call = executor.begin(live)
-    assert call is not None
+    live, call = shop.begin(executor)
     claimed_until = shop.run_of(dispatch).lease_until
 
     shop.clock.advance(10 * SECOND - 1)
@@ -87,9 +78,7 @@ def test_a_run_of_90_seconds_survives_on_a_lease_of_20(shop: Workshop) -> None:
     shop.settings = replace(shop.settings, lease_ms=20 * SECOND)
     dispatch = shop.dispatch(shop.put_job(timeout_ms=10 * MINUTE))
     executor, other = shop.executor(), shop.executor()
-    shop.claim(executor)
-    [live] = executor.start_due_once()
-    executor.begin(live)
+    live, _ = shop.begin(executor)
     for _ in range(90):
         shop.clock.advance(SECOND)
         executor.heartbeat_once()

@@ -27,14 +27,6 @@ from tests.unit.worker.workshop import Workshop
 LATER = 150 * SECOND
 
 
-def started(shop: Workshop, executor: Executor) -> list[LiveRun]:
-    """What was received, became due and was given a place, with its target still to answer."""
-    shop.claim(executor)
-    begun = [live for live in executor.start_due_once() if executor.begin(live) is not None]
-    executor.finish_once()
-    return begun
-
-
 def finish(executor: Executor, live: LiveRun) -> None:
     executor.end(live, succeeded())
     executor.finish_once()
@@ -44,7 +36,7 @@ def slot(shop: Workshop, job: Job, executor: Executor, *, after_ms: int = MINUTE
     """The next slot of the job: dispatched when it is due."""
     keep_alive(shop, executor, after_ms)
     dispatch = shop.dispatch(job)
-    return dispatch, started(shop, executor)
+    return dispatch, shop.begin_all(executor)
 
 
 def keep_alive(shop: Workshop, executor: Executor, ms: int) -> None:
@@ -76,7 +68,7 @@ def ten_minutes(shop: Workshop, job: Job) -> list[tuple[Dispatch, int | None, in
         if second % 60 == 0 and second < 600:
             dispatch = shop.dispatch(job)
             seen[dispatch.run_id] = (dispatch, None, None)
-        for live in started(shop, executor):
+        for live in shop.begin_all(executor):
             going[live.run.run_id] = (live, second)
         keep_alive(shop, executor, 5 * SECOND)
     return list(seen.values())
@@ -133,7 +125,7 @@ def test_a_run_that_waits_for_a_place_is_no_attempt(shop: Workshop) -> None:
 
     finish(executor, first)
     keep_alive(shop, executor, 5 * SECOND)
-    [live] = started(shop, executor)
+    [live] = shop.begin_all(executor)
     finish(executor, live)
 
     run = shop.run_of(second)
@@ -167,14 +159,14 @@ def test_the_later_run_cancels_the_earlier_and_starts_when_it_is_gone(shop: Work
     assert running.cancelled.is_set()
     finish(executor, running)
     assert status_of(shop, first)[0] is RunStatus.CANCELLED
-    assert [live.run.run_id for live in started(shop, executor)] == [second.run_id]
+    assert [live.run.run_id for live in shop.begin_all(executor)] == [second.run_id]
 
 
 def test_a_run_that_waits_for_its_next_attempt_goes_on_excluding_others(shop: Workshop) -> None:
     policy = RetryPolicy(max_attempts=2, base_ms=200 * SECOND)
     job, executor = shop.put_job(overlap="skip", retry=policy), shop.executor()
     shop.dispatch(job)
-    [live] = started(shop, executor)
+    [live] = shop.begin_all(executor)
     executor.end(live, replace(failed("http_5xx", "503"), retry_after_ms=100 * SECOND))
     executor.finish_once()
 
@@ -188,7 +180,7 @@ def test_a_waiting_run_that_is_cancelled_leaves_its_place_at_once(shop: Workshop
     policy = RetryPolicy(max_attempts=2, base_ms=200 * SECOND)
     job, executor = shop.put_job(overlap="skip", retry=policy), shop.executor()
     first = shop.dispatch(job)
-    [live] = started(shop, executor)
+    [live] = shop.begin_all(executor)
     executor.end(live, replace(failed("http_5xx", "503"), retry_after_ms=100 * SECOND))
     executor.finish_once()
     shop.run_store.request_cancel(first.key, at=shop.clock.now(), expires_at=Instant(shop.clock.now() + MINUTE))
@@ -203,7 +195,7 @@ def test_a_run_whose_worker_died_has_its_place_again_under_its_next_token(shop: 
     first, _ = slot(shop, job, shop.executor())
     shop.clock.advance(shop.settings.lease_ms + shop.settings.clock_bound_ms + 1)
 
-    [live] = started(shop, shop.executor())
+    [live] = shop.begin_all(shop.executor())
 
     assert (live.run.run_id, live.run.token) == (first.run_id, 2)
     assert [(each.run_id, each.token) for each in holders(shop)] == [(first.run_id, 2)]
@@ -249,7 +241,7 @@ def test_a_skipped_last_slot_completes_its_job(shop: Workshop) -> None:
     shop.run_store.insert([make_run(job_key=job.job_key, run_id=held.holder.run_id)])
     dispatch = shop.dispatch(job)
 
-    assert started(shop, executor) == []
+    assert shop.begin_all(executor) == []
 
     assert status_of(shop, dispatch) == (RunStatus.SKIPPED, "overlap")
     assert shop.tables.jobs[job.job_key].state is JobState.COMPLETED
@@ -268,7 +260,7 @@ def test_a_place_that_cannot_be_taken_now_is_tried_again_and_nothing_starts_befo
     store = Throttled(shop.tables)
     executor = shop.executor(job_store=store)
     dispatch = shop.dispatch(shop.put_job(overlap="skip"))
-    assert started(shop, executor) == []
+    assert shop.begin_all(executor) == []
 
     store.refuses = False
     shop.clock.advance(SECOND)

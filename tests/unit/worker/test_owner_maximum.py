@@ -24,13 +24,6 @@ def limited(shop: Workshop, maximum: int = 2) -> Executor:
     return shop.executor(settings=settings)
 
 
-def started(shop: Workshop, executor: Executor) -> list[LiveRun]:
-    shop.claim(executor)
-    begun = [live for live in executor.start_due_once() if executor.begin(live) is not None]
-    executor.finish_once()
-    return begun
-
-
 def finish(executor: Executor, live: LiveRun) -> None:
     executor.end(live, succeeded())
     executor.finish_once()
@@ -45,7 +38,7 @@ def holders(shop: Workshop) -> list[Holder]:
 def test_an_owners_runs_wait_for_each_other_and_none_fails(shop: Workshop) -> None:
     executor = limited(shop)
     dispatches = [shop.dispatch(shop.put_one_time(f"job{number}")) for number in range(5)]
-    going = started(shop, executor)
+    going = shop.begin_all(executor)
     ran = 0
 
     for second in range(120):
@@ -57,7 +50,7 @@ def test_an_owners_runs_wait_for_each_other_and_none_fails(shop: Workshop) -> No
             going = []
         shop.clock.advance(SECOND)
         executor.heartbeat_once()
-        going += started(shop, executor)
+        going += shop.begin_all(executor)
 
     runs = [shop.run_of(dispatch) for dispatch in dispatches]
     assert [(run.status, run.attempt, len(run.attempts)) for run in runs] == [(RunStatus.SUCCEEDED, 1, 1)] * 5
@@ -68,10 +61,10 @@ def test_an_owners_runs_wait_for_each_other_and_none_fails(shop: Workshop) -> No
 def test_a_run_that_waits_for_its_owner_says_so_and_is_counted(shop: Workshop) -> None:
     executor = limited(shop, 1)
     shop.dispatch(shop.put_one_time("first"))
-    assert len(started(shop, executor)) == 1
+    assert len(shop.begin_all(executor)) == 1
     second = shop.dispatch(shop.put_one_time("second"))
 
-    assert started(shop, executor) == []
+    assert shop.begin_all(executor) == []
 
     run = shop.run_of(second)
     assert (run.status, run.reason) == (RunStatus.WAITING, "owner_maximum")
@@ -83,37 +76,37 @@ def test_owners_without_a_maximum_are_not_counted(shop: Workshop) -> None:
     for number in range(3):
         shop.dispatch(shop.put_job(f"job{number}", owner_id="other"))
 
-    assert len(started(shop, executor)) == 3
+    assert len(shop.begin_all(executor)) == 3
     assert shop.tables.holders == {}
 
 
 def test_a_run_between_two_attempts_is_no_run_of_its_owners(shop: Workshop) -> None:
     executor = limited(shop, 1)
     shop.dispatch(shop.put_one_time("first", retry=RetryPolicy(max_attempts=2)))
-    [first] = started(shop, executor)
+    [first] = shop.begin_all(executor)
     executor.end(first, replace(failed("http_5xx", "503"), retry_after_ms=40 * SECOND))
     executor.finish_once()
 
     shop.dispatch(shop.put_one_time("second"))
 
-    assert len(started(shop, executor)) == 1
+    assert len(shop.begin_all(executor)) == 1
 
 
 def test_the_place_of_a_dead_worker_lapses(shop: Workshop) -> None:
     shop.dispatch(shop.put_one_time("first"))
-    assert len(started(shop, limited(shop, 1))) == 1
+    assert len(shop.begin_all(limited(shop, 1))) == 1
     shop.clock.advance(shop.settings.lease_ms + shop.settings.clock_bound_ms + 1)
     shop.receive()
 
     shop.dispatch(shop.put_one_time("second"))
 
-    assert len(started(shop, limited(shop, 1))) == 1
+    assert len(shop.begin_all(limited(shop, 1))) == 1
 
 
 def test_a_place_lives_as_long_as_its_heartbeat_and_a_lost_one_stops_nobody(shop: Workshop) -> None:
     executor = limited(shop, 1)
     shop.dispatch(shop.put_one_time())
-    [live] = started(shop, executor)
+    [live] = shop.begin_all(executor)
     shop.clock.advance(15 * SECOND)
     executor.heartbeat_once()
     assert [holder.lease_until for holder in holders(shop)] == [shop.clock.now() + shop.settings.lease_ms]
@@ -129,13 +122,13 @@ def test_a_place_lives_as_long_as_its_heartbeat_and_a_lost_one_stops_nobody(shop
 def test_a_job_that_excludes_goes_on_excluding_while_its_run_waits_for_the_owner(shop: Workshop) -> None:
     executor = limited(shop, 1)
     shop.dispatch(shop.put_one_time("other"))
-    assert len(started(shop, executor)) == 1
+    assert len(shop.begin_all(executor)) == 1
     job = shop.put_job("job", overlap="skip")
     first = shop.dispatch(job)
     second = shop.dispatch(job, Instant(shop.clock.now() + 1), is_single=True)
     shop.clock.advance(1)
 
-    assert started(shop, executor) == []
+    assert shop.begin_all(executor) == []
 
     assert (shop.run_of(first).status, shop.run_of(first).reason) == (RunStatus.WAITING, "owner_maximum")
     assert (shop.run_of(second).status, shop.run_of(second).reason) == (RunStatus.SKIPPED, "overlap")
@@ -154,7 +147,7 @@ def test_nothing_starts_while_the_owners_places_cannot_be_counted(shop: Workshop
     store = Throttled(shop.tables)
     executor = shop.executor(job_store=store, settings=WorkerSettings(owner_maximums=OwnerMaximums({"*": 1})))
     shop.dispatch(shop.put_one_time())
-    assert started(shop, executor) == []
+    assert shop.begin_all(executor) == []
 
     store.refuses = False
     shop.clock.advance(SECOND)

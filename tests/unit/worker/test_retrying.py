@@ -157,9 +157,7 @@ def test_a_success_leaves_no_dead_letter(shop: Workshop) -> None:
 def test_a_time_out_is_repeated(shop: Workshop) -> None:
     dispatch = failing(shop, SHORT, timeout_ms=5 * SECOND)
     executor = next_worker(shop)
-    shop.claim(executor)
-    [live] = executor.start_due_once()
-    executor.begin(live)
+    live, _ = shop.begin(executor)
     shop.clock.advance(5 * SECOND)
 
     assert executor.expire_once() == [live]

@@ -103,10 +103,7 @@ def test_a_clock_set_back_between_waking_and_starting_holds_the_run_again(shop: 
 def test_a_run_never_ends_before_it_started(shop: Workshop) -> None:
     dispatch = shop.dispatch(shop.put_job())
     executor = shop.executor()
-    shop.claim(executor)
-    [live] = executor.start_due_once()
-    call = executor.begin(live)
-    assert call is not None
+    live, call = shop.begin(executor)
     shop.clock.step(-500)
     executor.end(live, shop.target.call(call))
     executor.finish_once()

@@ -120,6 +120,21 @@ class Workshop:
     def claim(self, executor: Executor) -> list[LiveRun]:
         return executor.claim_once(self.receive())
 
+    def begin(self, executor: Executor) -> tuple[LiveRun, Call]:
+        """Claim and begin the one run that is due; its target is still to answer."""
+        self.claim(executor)
+        [live] = executor.start_due_once()
+        call = executor.begin(live)
+        assert call is not None
+        return live, call
+
+    def begin_all(self, executor: Executor) -> list[LiveRun]:
+        """What was received, became due and was given a place; the targets are still to answer."""
+        self.claim(executor)
+        begun = [live for live in executor.start_due_once() if executor.begin(live) is not None]
+        executor.finish_once()
+        return begun
+
     def run_all(self, executor: Executor) -> None:
         """Everything that is visible and due: claim, start, end, finish."""
         self.claim(executor)
