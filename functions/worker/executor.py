@@ -14,7 +14,7 @@ from functions.worker.endings import finish_after
 from functions.worker.heartbeats import Heartbeats
 from functions.worker.live_run import LiveRun
 from functions.worker.live_runs import ENDS_OF_A_BATCH, LiveRuns
-from functions.worker.messages import Acknowledge, Messages
+from functions.worker.messages import Messages
 from functions.worker.places import Places
 from functions.worker.reading import Reading
 from functions.worker.settings import WorkerSettings
@@ -26,7 +26,16 @@ from shared.domain.run import Finish, RunStatus
 from shared.observability.announcing import Announcements
 from shared.observability.logs import logger_for
 from shared.observability.metrics import Values
-from shared.ports import Clock, DeadLetterQueue, Delivery, DueQueue, EntryStore, JobStore, Randomness, RunStore
+from shared.ports import (
+    Clock,
+    DeadLetterQueue,
+    Delivery,
+    EntryStore,
+    JobStore,
+    Randomness,
+    ReceivedMessages,
+    RunStore,
+)
 from shared.schema import DEFAULT_LANE
 
 _logger = logger_for("worker")
@@ -44,15 +53,14 @@ def new_worker_id(randomness: Randomness) -> str:
 class Executor:
     """Each step may be called from any thread; none waits for time to pass.
 
-    `acknowledge` is told of messages that are done with; without it they are deleted. `told_hidden` hears of those that
-    are hidden for a while. `ends_until` is the monotonic
-    second in which this host ends, if it is known to: no run is started that could not end before.
+    `ends_until` is the monotonic second in which this host ends, if it is known to: no run is started that could not
+    end before.
     """
 
     def __init__(
         self,
         *,
-        queue: DueQueue,
+        queue: ReceivedMessages,
         run_store: RunStore,
         job_store: JobStore,
         targets: Targets,
@@ -63,8 +71,6 @@ class Executor:
         lane: str = DEFAULT_LANE,
         entry_store: EntryStore | None = None,
         dead_letters: DeadLetterQueue | None = None,
-        acknowledge: Acknowledge | None = None,
-        told_hidden: Acknowledge | None = None,
         ends_until: float | None = None,
         announcements: Announcements | None = None,
     ) -> None:
@@ -73,7 +79,7 @@ class Executor:
         self._clock = clock
         self._settings = settings
         self._ends_until = inf if ends_until is None else ends_until
-        self._messages = Messages(queue, acknowledge, told_hidden=told_hidden)
+        self._messages = Messages(queue)
         self._claims = Claims(
             run_store, self._messages, clock=clock, randomness=randomness, settings=settings, worker_id=worker_id
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Protocol
 
@@ -20,7 +21,7 @@ from functions.worker.wiring import parts_from
 from shared.domain.errors import StoreError
 from shared.domain.instants import SECOND, Instant
 from shared.observability.logs import logger_for
-from shared.ports import Delivery
+from shared.ports import Delivery, ReceivedMessages
 
 _logger = logger_for("worker")
 
@@ -36,6 +37,22 @@ class LambdaContext(Protocol):
     def get_remaining_time_in_millis(self) -> int: ...
 
 
+@dataclass(slots=True)
+class MappedBatch:
+    """The messages of one invocation, by id: the mapping deletes what is reported to it as done."""
+
+    queue: ReceivedMessages
+    done: set[str] = field(default_factory=set)
+    hidden: set[str] = field(default_factory=set)
+
+    def delete(self, deliveries: Sequence[Delivery]) -> None:
+        self.done.update(delivery.message_id for delivery in deliveries)
+
+    def hide(self, delivery: Delivery, *, seconds: int) -> None:
+        self.queue.hide(delivery, seconds=seconds)
+        self.hidden.add(delivery.message_id)
+
+
 class LambdaHost:
     def __init__(self, parts: WorkerParts) -> None:
         self._parts = parts
@@ -48,31 +65,23 @@ class LambdaHost:
         deliveries = [_delivery_of(record, clock.now()) for record in records]
         if not deliveries:
             return {"batchItemFailures": []}
-        done: set[str] = set()
-        hidden: set[str] = set()
         lane = self._parts.lane_of(records[0]["eventSourceARN"])
-        executor = self._parts.executor(
-            lane,
-            acknowledge=lambda acknowledged: done.update(delivery.message_id for delivery in acknowledged),
-            told_hidden=lambda kept: hidden.update(delivery.message_id for delivery in kept),
-            ends_until=ends_until - _FINISH_SECONDS,
-        )
+        batch = MappedBatch(self._parts.queues[lane])
+        executor = self._parts.executor(lane, queue=batch, ends_until=ends_until - _FINISH_SECONDS)
         self._drive(executor, deliveries, until=ends_until - _ANSWER_SECONDS)
-        self._show_soon(lane, [each for each in deliveries if each.message_id not in done | hidden])
+        self._show_soon(batch, deliveries)
         self._parts.announcements.publish_once()
         self._parts.metrics.put({**executor.measured(), **self._parts.announcements.measured()}, at=clock.now())
         self._parts.traces.flush()
-        return {
-            "batchItemFailures": [
-                {"itemIdentifier": delivery.message_id} for delivery in deliveries if delivery.message_id not in done
-            ]
-        }
+        kept = [delivery.message_id for delivery in deliveries if delivery.message_id not in batch.done]
+        return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in kept]}
 
-    def _show_soon(self, lane: str, deliveries: Sequence[Delivery]) -> None:
+    def _show_soon(self, batch: MappedBatch, deliveries: Sequence[Delivery]) -> None:
         """What could not be claimed: the mapping received it for an hour and a half, and would not show it before."""
-        messages = Messages(self._parts.queues[lane])
+        messages, touched = Messages(batch), batch.done | batch.hidden
         for delivery in deliveries:
-            messages.hide(delivery, seconds=self._parts.settings.visibility_seconds)
+            if delivery.message_id not in touched:
+                messages.hide(delivery, seconds=self._parts.settings.visibility_seconds)
 
     def _drive(self, executor: Executor, deliveries: Sequence[Delivery], *, until: float) -> None:
         threads = HandlerThreads(executor.execute, count=len(deliveries), spare=len(deliveries))

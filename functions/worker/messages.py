@@ -5,26 +5,18 @@ Neither may stop a run: a message that could not be hidden or deleted comes agai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from shared.domain.errors import StoreError
 from shared.observability.logs import logger_for
-from shared.ports import Delivery, DueQueue
+from shared.ports import Delivery, ReceivedMessages
 
 _logger = logger_for("worker")
 
-Acknowledge = Callable[[Sequence[Delivery]], None]
-
 
 class Messages:
-    def __init__(
-        self, queue: DueQueue, acknowledge: Acknowledge | None = None, *, told_hidden: Acknowledge | None = None
-    ) -> None:
-        """`told_hidden` hears of each message that was hidden."""
+    def __init__(self, queue: ReceivedMessages) -> None:
         self._queue = queue
-        self._told_hidden = told_hidden
-        #: On Lambda the mapping deletes what the host reports as done.
-        self._acknowledge = acknowledge if acknowledge is not None else queue.delete
 
     def hide(self, delivery: Delivery, *, seconds: int) -> None:
         try:
@@ -34,15 +26,12 @@ class Messages:
                 "a message could not be hidden",
                 extra={"action": "message.hide", "message_id": delivery.message_id, "error": str(error)},
             )
-        else:
-            if self._told_hidden is not None:
-                self._told_hidden([delivery])
 
     def acknowledge(self, deliveries: Sequence[Delivery]) -> None:
         if not deliveries:
             return
         try:
-            self._acknowledge(deliveries)
+            self._queue.delete(deliveries)
         except StoreError as error:
             _logger.warning(
                 "messages could not be deleted",

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from functions.worker.executor import Executor, new_worker_id
-from functions.worker.messages import Acknowledge
 from functions.worker.settings import WorkerSettings
 from functions.worker.targets import Targets
 from shared.observability.announcing import Announcements
 from shared.observability.metrics import MetricLog
-from shared.ports import Clock, DeadLetterQueue, DueQueue, EntryStore, JobStore, Randomness, RunStore
+from shared.ports import Clock, DeadLetterQueue, DueQueue, EntryStore, JobStore, Randomness, ReceivedMessages, RunStore
 from shared.ports.traces import NoTraces, Traces
 
 
@@ -42,16 +41,11 @@ class WorkerParts:
         return self.lanes_by_queue_name[name]
 
     def executor(
-        self,
-        lane: str,
-        *,
-        acknowledge: Acknowledge | None = None,
-        told_hidden: Acknowledge | None = None,
-        ends_until: float | None = None,
+        self, lane: str, *, queue: ReceivedMessages | None = None, ends_until: float | None = None
     ) -> Executor:
-        """A new one under a worker_id of its own."""
+        """A new one under a worker_id of its own. `queue`: where the host keeps messages in a way of its own."""
         return Executor(
-            queue=self.queues[lane],
+            queue=self.queues[lane] if queue is None else queue,
             run_store=self.run_store,
             job_store=self.job_store,
             targets=self.targets,
@@ -62,8 +56,6 @@ class WorkerParts:
             lane=lane,
             entry_store=self.entry_store,
             dead_letters=self.dead_letters.get(lane),
-            acknowledge=acknowledge,
-            told_hidden=told_hidden,
             ends_until=ends_until,
             announcements=self.announcements,
         )

@@ -10,7 +10,7 @@ never drops an item. Keys may repeat in a batch.
 from shared.ports.access_store import AccessStore
 from shared.ports.clock import Clock, Randomness
 from shared.ports.dead_letter_queue import DeadLetter, DeadLetterQueue
-from shared.ports.due_queue import Delivery, DueQueue, SendReport
+from shared.ports.due_queue import Delivery, DueQueue, ReceivedMessages, SendReport
 from shared.ports.entry_store import EntryStore
 from shared.ports.fleet_store import FleetStore
 from shared.ports.job_store import (
@@ -46,6 +46,7 @@ __all__ = [
     "PlanOutcome",
     "Randomness",
     "ReceiptUsed",
+    "ReceivedMessages",
     "RevisionConflict",
     "RowThere",
     "RunStore",

@@ -53,7 +53,21 @@ class Delivery:
         return cls(message_id, receipt_handle, body, dispatch, received_at, count)
 
 
-class DueQueue(Protocol):
+class ReceivedMessages(Protocol):
+    """What becomes of messages that were received."""
+
+    def delete(self, deliveries: Sequence[Delivery]) -> None:
+        """The messages are done with. A stale handle is no failure: the message comes again and is a duplicate."""
+        ...
+
+    def hide(self, delivery: Delivery, *, seconds: int) -> None:
+        """Show the message again no earlier than in `seconds`, 0 to LONGEST_HIDDEN_SECONDS; a stale handle is no
+        failure.
+        """
+        ...
+
+
+class DueQueue(ReceivedMessages, Protocol):
     """One lane: at-least-once, unordered, and fair between owners."""
 
     def send(self, dispatches: Sequence[Dispatch]) -> SendReport:
@@ -64,16 +78,6 @@ class DueQueue(Protocol):
         """At most `limit` (<= 10) messages, waiting up to `wait_seconds` (<= 20) for the first.
 
         Each is then hidden from others for `visibility_seconds`.
-        """
-        ...
-
-    def delete(self, deliveries: Sequence[Delivery]) -> None:
-        """The messages are done with. A stale handle is no failure: the message comes again and is a duplicate."""
-        ...
-
-    def hide(self, delivery: Delivery, *, seconds: int) -> None:
-        """Show the message again no earlier than in `seconds`, 0 to LONGEST_HIDDEN_SECONDS; a stale handle is no
-        failure.
         """
         ...
 
