@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_sqs as sqs
 
 from shared.config import namespace_of
 
@@ -33,12 +34,26 @@ def _metric(deployment: str, name: str, statistic: str, dimensions: Mapping[str,
     )
 
 
-def of_table(table: dynamodb.ITable, name: str) -> cloudwatch.Metric:
-    """A sum that DynamoDB keeps of a whole table."""
+def of_table(table: dynamodb.ITable, name: str, *, index: str = "") -> cloudwatch.Metric:
+    """A sum that DynamoDB keeps of a whole table without its global indexes, or of one of these."""
     return cloudwatch.Metric(
         namespace="AWS/DynamoDB",
         metric_name=name,
-        dimensions_map={"TableName": table.table_name},
+        dimensions_map={"TableName": table.table_name} | ({"GlobalSecondaryIndexName": index} if index else {}),
         statistic=cloudwatch.Stats.SUM,
+        period=MINUTE,
+    )
+
+
+def age_of_what_waits(queue: sqs.IQueue) -> cloudwatch.MathExpression:
+    """Seconds. A long run keeps its message and with it the age of the queue, so that counts only while one waits."""
+    most = cloudwatch.Stats.MAXIMUM
+    return cloudwatch.MathExpression(
+        expression="IF(waiting > 0, age, 0)",
+        using_metrics={
+            "waiting": queue.metric_approximate_number_of_messages_visible(statistic=most),
+            "age": queue.metric_approximate_age_of_oldest_message(statistic=most),
+        },
+        label="age of what waits",
         period=MINUTE,
     )

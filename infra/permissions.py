@@ -22,7 +22,7 @@ def _dynamodb(**tables: str) -> TableActions:
 API_TABLES = _dynamodb(
     jobs="BatchGetItem GetItem Query UpdateItem",
     job_schedules="DeleteItem GetItem PutItem",
-    job_runs="BatchWriteItem GetItem PutItem Query UpdateItem",
+    job_runs="BatchGetItem BatchWriteItem GetItem PutItem Query UpdateItem",
     # What an admin is shown.
     fleet="Query",
     access="BatchGetItem GetItem PutItem UpdateItem",

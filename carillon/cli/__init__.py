@@ -8,7 +8,8 @@ what went wrong goes to the standard error.
     1  the API said no; its fields and fixes are printed
     2  the command was not understood
     3  no answer came
-    4  a run that was awaited did not succeed, or did not end in time; or some of many jobs were refused
+    4  a run that was awaited did not succeed, or did not end in time; some of many jobs were refused; or not all was
+       erased, for runs are alive
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import os
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Mapping, Sequence
+from io import TextIOWrapper
 from typing import Final
 
 from carillon import __version__
@@ -37,6 +39,10 @@ Connect = Callable[[Namespace], Client]
 def main(
     arguments: Sequence[str] | None = None, *, environ: Mapping[str, str] = os.environ, connect: Connect | None = None
 ) -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # What the terminal cannot say is shown as escapes: the request was carried out, and a key is shown once.
+            stream.reconfigure(errors="backslashreplace")
     parser = parser_of(environ)
     chosen = parser.parse_args(arguments)
     try:

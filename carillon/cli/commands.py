@@ -33,9 +33,8 @@ def common_options(parser: ArgumentParser) -> None:
     options.add_argument("--key", default=SUPPRESS, help="API key (CARILLON_KEY)")
     options.add_argument("--owner", default=SUPPRESS, help="whose things to act on; needs scope admin")
     options.add_argument("--json", action="store_true", default=SUPPRESS, help="print JSON")
-    options.add_argument(
-        "--timeout", type=float, default=SUPPRESS, metavar="SECONDS", help="for one attempt of a request (35)"
-    )
+    about = "for an attempt of a request, not for a run (35)"
+    options.add_argument("--timeout", type=float, default=SUPPRESS, metavar="SECONDS", help=about)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +94,14 @@ def schedule_options(parser: ArgumentParser, *, is_required: bool) -> None:
 
 
 def schedule_of(chosen: Namespace) -> Schedule | None:
-    """None when no option speaks of it."""
+    """None when no option speaks of it. Raises ValueError."""
     kinds = {"at": chosen.at, "in": chosen.in_, "every": chosen.every, "cron": chosen.cron}
-    found: Any = chosen.schedule or {name: value for name, value in kinds.items() if value is not None}
-    if not found:
+    found: Any = {name: value for name, value in kinds.items() if value is not None}
+    if chosen.schedule is not None:
+        found = chosen.schedule
+    elif not found and chosen.timezone:
+        raise ValueError("--timezone belongs to --cron, --at or --schedule: name one of them")
+    elif not found:
         return None
     schedule: Schedule = {**found, **({"timezone": chosen.timezone} if chosen.timezone else {})}
     return schedule

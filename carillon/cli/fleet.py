@@ -4,7 +4,7 @@ from argparse import Namespace
 from typing import Any, Final
 
 from carillon.cli.commands import Commands
-from carillon.cli.output import Shown
+from carillon.cli.output import Shown, erased
 from carillon.client import Client
 
 _SHARDS: Final = ("shard", "owner", "epoch", "watermark", "lag_ms")
@@ -35,5 +35,5 @@ def set_firing(client: Client, chosen: Namespace) -> Shown:
 
 
 def erase_owner(client: Client, chosen: Namespace) -> Shown:
-    erased: Any = client.erase_owner(chosen.owner_id)
-    return Shown(erased, note="" if erased["is_done"] else "runs are alive: repeat it when they have ended")
+    answer: Any = client.erase_owner(chosen.owner_id)
+    return erased(answer, is_done=answer["is_done"])

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any, Final
 
 from carillon.cli.commands import Commands, json_object, json_value, limit_option, schedule_of, schedule_options, tag
-from carillon.cli.output import Failure, Shown, first_of
+from carillon.cli.output import Failure, Shown, erased, first_of
 from carillon.client import Client
 
 COLUMNS: Final = ("job_id", "state", "next_slots", "last_run.status", "group", "name")
@@ -79,17 +79,18 @@ def list_jobs(client: Client, chosen: Namespace) -> Shown:
 
 def delete_job(client: Client, chosen: Namespace) -> Shown:
     cancellation = client.delete_job(chosen.job_id, purge=chosen.purge)
-    is_left = "purge" in cancellation and not cancellation["purge"]["is_done"]
-    return Shown(cancellation, note="runs are alive: repeat it when they have ended" if is_left else "")
+    return erased(cancellation, is_done="purge" not in cancellation or cancellation["purge"]["is_done"])
 
 
 def set_state(client: Client, chosen: Namespace) -> Shown:
+    is_selection = bool(chosen.group or chosen.tag)
+    if (chosen.job_id is not None) == is_selection:
+        # Of an empty group too: a variable that is not set must not select all jobs without a group.
+        raise ValueError("name a job, or --group and --tag: one of both")
     if chosen.job_id is not None:
         return Shown(client.pause(chosen.job_id) if chosen.word == "pause" else client.resume(chosen.job_id))
-    if chosen.group is None and not chosen.tag:
-        raise ValueError("name a job, --group, or --tag")
     change = {"pause": client.pause_jobs, "resume": client.resume_jobs, "cancel": client.cancel_jobs}[chosen.word]
-    items = change(group=chosen.group, tags=dict(chosen.tag))
+    items = change(group=chosen.group or None, tags=dict(chosen.tag))
     shown = Shown(items, _CHANGED)
     if any("problem" in item for item in items):
         raise Failure(shown)

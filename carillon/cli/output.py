@@ -39,6 +39,13 @@ def first_of(items: Iterable[Any], limit: int, columns: tuple[str, ...]) -> Show
     return Shown(found[:limit], columns, note)
 
 
+def erased(document: Any, *, is_done: bool) -> Shown:
+    """Raises Failure when something is left."""
+    if not is_done:
+        raise Failure(Shown(document, note="runs are alive: repeat it when they have ended"))
+    return Shown(document)
+
+
 def show(shown: Shown, *, as_json: bool) -> None:
     if as_json:
         text = json.dumps(shown.document, indent=2, ensure_ascii=False)

@@ -75,7 +75,7 @@ class Problem(CarillonError):
         self.instance = str(document.get("instance", ""))
         self.errors = tuple(
             FieldError(str(each.get("pointer", "#")), str(each.get("detail", "")), each.get("example"))
-            for each in document.get("errors", ())
+            for each in _listed(document.get("errors"))
         )
         self.retry_after_seconds = retry_after_seconds
         super().__init__(f"{status} {self.kind or self.title}: {self.detail}".rstrip(": "))
@@ -241,6 +241,11 @@ def problem_of(status: int, document: Mapping[str, Any], *, retry_after_seconds:
 def kind_of(document: Mapping[str, Any]) -> str:
     """The name behind the last `#errors-` of a problem's type."""
     return str(document.get("type", "")).rpartition("#errors-")[2]
+
+
+def _listed(errors: object) -> list[Mapping[str, Any]]:
+    """What said no may have been something else than Carillon, with errors of another shape."""
+    return [each for each in errors if isinstance(each, Mapping)] if isinstance(errors, list) else []
 
 
 def _phrase(status: int) -> str:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
 from typing import Any, Final
 from uuid import uuid4
 
 from carillon.client.connection import Connection, path_to
 from carillon.client.job_documents import BatchItem, BulkItem, NewJob
 from carillon.client.repeating import is_worth_repeating
+from carillon.client.schedules import encoded
 
 _JOBS_OF_A_REQUEST: Final = 100
+#: The API takes 4 MB, with what is around the jobs.
+_BYTES_OF_A_REQUEST: Final = 4_000_000
 
 
 class JobSetCalls:
@@ -19,10 +21,22 @@ class JobSetCalls:
 
     def create_jobs(self, jobs: Iterable[NewJob]) -> Iterator[BatchItem]:
         """What became of each, in order: some may be created while others are refused. A hundred go in one request,
-        which is sent when the items of the one before are used up: nothing is created that nobody asks for.
+        fewer when they are large. It is sent when the items of the one before are used up: nothing is created that
+        nobody asks for.
         """
-        waiting = iter(jobs)
-        while some := list(islice(waiting, _JOBS_OF_A_REQUEST)):
+        some: list[NewJob] = []
+        size = 0
+        for job in jobs:
+            own = len(encoded(job)) + 1
+            if some and size + own > _BYTES_OF_A_REQUEST:
+                yield from self._create(some)
+                some, size = [], 0
+            some.append(job)
+            size += own
+            if len(some) == _JOBS_OF_A_REQUEST:
+                yield from self._create(some)
+                some, size = [], 0
+        if some:
             yield from self._create(some)
 
     def pause_jobs(self, *, group: str | None = None, tags: Mapping[str, str] | None = None) -> list[BulkItem]:

@@ -101,13 +101,14 @@ class RunCalls:
         dry_run: bool = False,
         limit: int | None = None,
         cursor: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Redrive:
         """Run failed runs again, at most 100 of them, `rate` a second, behind those of the owner's earlier redrives. Go
-        on with `next_cursor` as `cursor`.
+        on with `next_cursor` as `cursor`. Repeated with an `idempotency_key` of yours it is about the same runs.
         """
         chosen = {"job_id": job_id, "error_type": error_type, "since": since, "until": until}
         body = _given({**chosen, "rate": rate, "dry_run": dry_run, "limit": limit, "cursor": cursor})
-        redrive: Redrive = self._connection.call("POST", path_to("redrives"), body)
+        redrive: Redrive = self._connection.call("POST", path_to("redrives"), body, idempotency_key=idempotency_key)
         return redrive
 
     def preview(

@@ -6,7 +6,7 @@ import json
 from datetime import datetime, timedelta
 from typing import Any, Literal, TypedDict, Unpack, cast
 
-#: RFC 3339, or a datetime; one without a zone counts as local time of the schedule's `timezone`.
+#: RFC 3339, or a datetime. One without a zone is taken as `at` alone: it counts as local time of its `timezone`.
 Moment = str | datetime
 #: ISO 8601 such as `PT90S`, or a timedelta.
 Duration = str | timedelta
@@ -76,8 +76,11 @@ def cron(
 
 
 def encoded(document: object) -> bytes:
-    """As the API reads it. Raises TypeError or ValueError for what JSON cannot say."""
-    return json.dumps(document, default=_text_of, allow_nan=False, separators=(",", ":")).encode()
+    """As the API reads it, and as it counts the bytes of a payload. Raises TypeError or ValueError for what JSON cannot
+    say.
+    """
+    compact = json.dumps(document, default=_text_of, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return compact.encode()
 
 
 def moment_text(moment: Moment | None) -> str | None:

@@ -77,7 +77,7 @@ class BulkRoutes:
         return change_one
 
     def _each(self, body: SelectJobs, request: Request, state: JobState | None, change: _Change) -> Answer:
-        if body.group is None and not body.tags:
+        if not body.group and not body.tags:
             raise InvalidRequest(FieldProblem("#", "name a group, tags, or both", {"group": EXAMPLES["#/group"]}))
         call = replace(call_of(request), keyed=None, if_match=None)
         only = JobFilter(None, body.group, body.tags)

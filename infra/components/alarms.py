@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from aws_cdk import Duration
+from aws_cdk import Duration, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
@@ -21,10 +22,10 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from infra.components.lane import Lane
-from infra.metrics import of_nodes, of_table, of_workers
+from infra.metrics import MINUTE, age_of_what_waits, of_nodes, of_table, of_workers
 from infra.settings import Environment
 from infra.words import in_pascal_case
-from shared.schema import CATCH_UP_LANE
+from shared.schema import CATCH_UP_LANE, TABLES
 
 RUNBOOK = "infra/RUNBOOK.md"
 #: The longest a message may wait while others are taken: seconds.
@@ -90,6 +91,8 @@ class Alarms(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self.topic = sns.Topic(self, "Topic", master_key=key, enforce_ssl=not environment.is_emulated)
+        if not environment.is_emulated:
+            self._admit_alarms()
         if environment.alarm_email is not None:
             self.topic.add_subscription(subscriptions.EmailSubscription(environment.alarm_email))
         for rule in rules(watched, environment):
@@ -97,6 +100,17 @@ class Alarms(Construct):
             # The emulator takes no alarm on an expression.
             if not (is_math and environment.is_emulated):
                 self._add(rule)
+
+    def _admit_alarms(self) -> None:
+        """A policy of the topic, such as that for TLS, takes the place of the one by which its account may publish."""
+        self.topic.add_to_resource_policy(
+            iam.PolicyStatement(
+                principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
+                actions=["sns:Publish"],
+                resources=[self.topic.topic_arn],
+                conditions={"StringEquals": {"aws:SourceAccount": Stack.of(self).account}},
+            )
+        )
 
     def _add(self, rule: Rule) -> None:
         missing = cloudwatch.TreatMissingData
@@ -202,16 +216,7 @@ def _of_lane(name: str, lane: Lane) -> Iterator[Rule]:
     yield Rule(
         "Queue age",
         f"Messages of lane {name} wait for a worker.",
-        # A long run keeps its message and with it the age, so age counts only while something waits.
-        cloudwatch.MathExpression(
-            expression="IF(waiting > 0, age, 0)",
-            using_metrics={
-                "waiting": lane.queue.metric_approximate_number_of_messages_visible(statistic=most),
-                "age": lane.queue.metric_approximate_age_of_oldest_message(statistic=most),
-            },
-            label="age of what waits",
-            period=Duration.minutes(1),
-        ),
+        age_of_what_waits(lane.queue),
         threshold=longest,
         points=5,
         of=5,
@@ -244,15 +249,22 @@ def _of_platform(watched: Watched) -> Iterator[Rule]:
             subject=in_pascal_case(name),
         )
     throttles = {
-        f"{kind}_{name}": of_table(table, f"{kind.capitalize()}ThrottleEvents")
+        f"{kind}_{name}{f'_{index}' if index else ''}": of_table(
+            table, f"{kind.capitalize()}ThrottleEvents", index=index
+        )
         for name, table in watched.tables.items()
+        for index in ("", *global_indexes_of(name))
         for kind in ("read", "write")
     }
     yield Rule(
         "Table throttles",
         "DynamoDB refuses reads or writes of a table that grows with jobs and runs.",
         cloudwatch.MathExpression(
-            expression=" + ".join(throttles), using_metrics=throttles, label="throttled", period=Duration.minutes(1)
+            # DynamoDB counts only where something was refused, and a sum has no point where one of its parts has none.
+            expression=" + ".join(f"FILL({name}, 0)" for name in throttles),
+            using_metrics=throttles,
+            label="throttled",
+            period=MINUTE,
         ),
         points=3,
         of=5,
@@ -263,3 +275,9 @@ def _of_platform(watched: Watched) -> Iterator[Rule]:
         watched.server_errors,
         threshold=MOST_SERVER_ERRORS,
     )
+
+
+def global_indexes_of(table: str) -> tuple[str, ...]:
+    """They have throughput of their own, which the table's figures leave out."""
+    [found] = [each for each in TABLES if each.name == table]
+    return tuple(index.name for index in found.indexes if not index.is_local)

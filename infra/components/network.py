@@ -22,6 +22,8 @@ _INTERFACES = MappingProxyType(
         "functions": ec2.InterfaceVpcEndpointAwsService.LAMBDA_,
         "events": ec2.InterfaceVpcEndpointAwsService.EVENTBRIDGE,
         "secrets": ec2.InterfaceVpcEndpointAwsService.SECRETS_MANAGER,
+        # Of the roles that grants name.
+        "roles": ec2.InterfaceVpcEndpointAwsService.STS,
     }
 )
 _TRACES = ec2.InterfaceVpcEndpointAwsService.XRAY

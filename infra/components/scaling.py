@@ -1,4 +1,4 @@
-"""How services follow their load. Scaling out is quick and scaling in slow: a node that leaves moves its shards."""
+"""How services follow their load. Nodes scale in slowly: one that leaves moves its shards."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_sqs as sqs
 
-from infra.metrics import of_nodes
+from infra.metrics import age_of_what_waits, of_nodes
 from infra.settings import TaskSettings
 
 CPU_PERCENT = 60
@@ -57,7 +57,7 @@ def scale_workers(service: ecs.FargateService, settings: TaskSettings, *, queues
         )
         scaling.scale_on_metric(
             f"Age{number}",
-            metric=queue.metric_approximate_age_of_oldest_message(period=OUT),
+            metric=age_of_what_waits(queue),
             scaling_steps=list(_AGE),
             cooldown=OUT,
         )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Annotated, Literal, Self
@@ -27,7 +28,8 @@ LONGEST_SWEEP_MS = 10_000
 LONGEST_LEAD_MS = 5_000
 #: An owner_id, or the `*` that stands for all others.
 _OWNER = r"^(\*|[A-Za-z0-9_.:@|+=-]{1,64})$"
-#: All variables of a function together may have 4 KB.
+#: All variables of a function together may have 4 KB: these many bytes are left by what is always there.
+_MOST_VARIABLE_BYTES = 1_500
 MOST_NAMED_OWNERS = 20
 
 
@@ -182,8 +184,20 @@ class Environment:
                 f"owner_concurrency names {len(self.owner_concurrency)} owners, and workers can be told of "
                 f'{MOST_NAMED_OWNERS}: name those that differ, and give the others one number as "*"'
             )
+        self._check_variables()
         self._check_concurrency()
         return self
+
+    def _check_variables(self) -> None:
+        """Of the worker on Lambda, who is told two queues of each lane, by URL and by name."""
+        own = [name for name in self.lanes if name not in LANES]
+        owners = len(json.dumps(dict(self.owner_concurrency))) if self.owner_concurrency else 0
+        if sum(400 + 6 * len(name) for name in own) + owners > _MOST_VARIABLE_BYTES:
+            raise ValueError(
+                f"environment {self.name} has {len(own)} lanes of its own and {len(self.owner_concurrency)} owners in "
+                "owner_concurrency, more than the 4 KB of variables that Lambda gives a function can name: leave out "
+                "some of either"
+            )
 
     def _check_lanes(self) -> None:
         if missing := set(LANES) - set(self.lanes):

@@ -6,7 +6,8 @@ from pydantic import ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
 #: `public`: public subnets, no NAT, the cheapest. `private`: isolated subnets with an endpoint for each service that
-#: tasks call; nothing reaches the internet, so http targets outside the VPC cannot be called from ECS. `existing`:
+#: tasks call for themselves; nothing reaches the internet, so from ECS neither http targets outside the VPC can be
+#: called nor SNS, Step Functions and ECS as aws targets: give their lanes to Lambda, or take `existing`. `existing`:
 #: subnets of a VPC of yours, which must have a way to DynamoDB, SQS, ECR, S3 and CloudWatch Logs.
 Mode = Literal["public", "private", "existing"]
 

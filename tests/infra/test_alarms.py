@@ -152,3 +152,24 @@ def test_the_dashboard_shows_every_metric_there_is_but_what_a_log_explains_bette
     shown = set(re.findall(r'"Carillon/[^"]+","(\w+)"', body))
 
     assert set(UNITS) - shown <= {"beats", "claimed", "in_flight", "shards_unowned", "unaudited"}
+
+
+def test_alarms_may_publish_where_a_policy_stands_in_place_of_the_usual_one(chosen: Synthesis) -> None:
+    """The usual one admits the account; AWS drops it for any other, such as that which demands TLS."""
+    statements = only(list(chosen.of_type("AWS::SNS::TopicPolicy").values()))["PolicyDocument"]["Statement"]
+    allowed = only([each for each in statements if each["Effect"] == "Allow"])
+
+    assert (allowed["Action"], allowed["Principal"]) == ("sns:Publish", {"Service": "cloudwatch.amazonaws.com"})
+    assert allowed["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
+
+
+def test_one_refusal_rings_though_all_other_figures_are_missing(prod: Synthesis) -> None:
+    """DynamoDB reports throttles only where there are some, and indexes apart from their tables."""
+    metrics = only(at(prod, "Table throttles"))["Metrics"]
+    [summed] = [each["Expression"] for each in metrics if "Expression" in each]
+    parts = {each["Id"]: each["MetricStat"]["Metric"]["Dimensions"] for each in metrics if "MetricStat" in each}
+
+    assert summed.split(" + ") == [f"FILL({name}, 0)" for name in parts]
+    indexes = [each["Value"] for part in parts.values() for each in part if each["Name"] == "GlobalSecondaryIndexName"]
+    assert sorted(indexes) == ["by_owner", "by_owner", "failures", "failures"]
+    assert len(parts) <= 10, "CloudWatch takes no alarm on more"

@@ -7,7 +7,7 @@ from tests.infra.synthesis import Properties, Synthesis, only, synthesise
 VPC = "vpc-0123456789abcdef0"
 SUBNETS = ["subnet-0123456789abcdef0", "subnet-0fedcba9876543210"]
 #: The last one for traces.
-INTERFACES = {"sqs", "logs", "ecr.api", "ecr.dkr", "lambda", "events", "secretsmanager", "xray"}
+INTERFACES = {"sqs", "logs", "ecr.api", "ecr.dkr", "lambda", "events", "secretsmanager", "sts", "xray"}
 
 
 def endpoints(synthesis: Synthesis, kind: str) -> dict[str, Properties]:

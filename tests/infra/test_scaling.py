@@ -58,10 +58,15 @@ def test_a_node_joins_soon_and_leaves_late(prod: Synthesis) -> None:
 
 def test_workers_on_ecs_follow_what_waits_and_how_long_it_did(chosen: Synthesis) -> None:
     alarms = chosen.of_type("AWS::CloudWatch::Alarm").values()
-    watched = {each["MetricName"] for each in alarms if "Policy" in str(each["AlarmActions"])}
+    scaling = [each for each in alarms if "Policy" in str(each["AlarmActions"])]
+    watched = {each["MetricName"] for each in scaling if "MetricName" in each}
+    computed = {part.get("Expression") for each in scaling for part in each.get("Metrics", ())}
 
     assert policies(chosen, "StepScaling")
-    assert {"ApproximateNumberOfMessagesVisible", "ApproximateAgeOfOldestMessage"} <= watched
+    assert "ApproximateNumberOfMessagesVisible" in watched
+    # A run that lasts keeps its message, and more tasks would not end it.
+    assert "ApproximateAgeOfOldestMessage" not in watched
+    assert "IF(waiting > 0, age, 0)" in computed
     assert bounds(chosen) == [(1, 4), (3, 9)]
 
 

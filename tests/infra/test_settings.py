@@ -114,6 +114,17 @@ REFUSED: list[tuple[object, str]] = [
     ({"owner_concurrency": {"*": 0}}, r"setting owner_concurrency"),
     ({"owner_concurrency": {"two words": 1}}, "setting owner_concurrency"),
     ({"owner_concurrency": {str(number): 1 for number in range(21)}}, "names 21 owners, .* can be told of 20"),
+    (
+        {"lanes": {name: {"host": "lambda", "concurrency": 5} for name in ("alpha", "beta", "gamma", "delta")}},
+        "4 lanes of its own and 0 owners in owner_concurrency, more than the 4 KB",
+    ),
+    (
+        {
+            "lanes": {name: {"host": "lambda", "concurrency": 5} for name in ("alpha", "beta", "gamma")},
+            "owner_concurrency": {f"customer-{number}@example.com": 1 for number in range(9)},
+        },
+        "3 lanes of its own and 9 owners in owner_concurrency, more than the 4 KB",
+    ),
     ({"drift_slo_ms": 0}, "setting drift_slo_ms"),
     ({"restored_tables": {"jobs": "restored-jobs"}}, "must name each of jobs, job_schedules, job_runs, fleet, access"),
     ({"restored_tables": {"jobs": "a b"}}, "setting restored_tables.jobs of environment dev"),

@@ -73,6 +73,14 @@ def test_many_jobs_are_changed_page_by_page(world: World) -> None:
     assert sorted(seen) == ["a", "b"]
 
 
+@pytest.mark.parametrize("body", [{}, {"group": ""}, {"tags": {}}])
+def test_nothing_chosen_is_not_everything(world: World, body: dict[str, Any]) -> None:
+    """An empty group is what a variable says that is not set, and all jobs without one are in it."""
+    reply = world.send("POST", "/v1/jobs:cancel", body)
+    assert (reply.status, reply.json["errors"][0]["detail"]) == (400, "name a group, tags, or both")
+    assert "cancelled" not in states(world).values()
+
+
 class Stale(MemoryJobStore):
     """An index that is behind: it shows every job as it was, whatever it is now."""
 

@@ -10,8 +10,17 @@ from functions.api.documentation import PATH
 from functions.api.openapi.resources import OPERATIONS
 from functions.api.openapi.written import text
 from tests.unit.api.prepared import Example, examples, prepared
+from tests.unit.api.world import CRON, HTTP
 
 EXAMPLES = examples()
+#: A request of the same kind as the example that makes, or chooses, something else.
+OTHERS: dict[str, dict[str, Any]] = {
+    "createJob": {"job_id": "other", "schedule": CRON, "target": HTTP},
+    "runJob": {"payload": "other"},
+    "redriveRuns": {"error_type": "other"},
+    "createKey": {"name": "other", "scopes": ["read"]},
+    "createGrant": {"target_type": "http", "resource": "other.example.com"},
+}
 DOCUMENT: Any = json.loads(PATH.read_text())
 
 
@@ -55,6 +64,14 @@ def test_a_problem_is_as_described(example: Example) -> None:
         assert reply.status in {401, 400}
         schema = schema_of(example, reply.status, "application/problem+json")
         jsonschema_rs.validator_for(schema).validate(reply.json)
+
+
+@pytest.mark.parametrize("example", [each for each in EXAMPLES if each.operation.name in OTHERS], ids=str)
+def test_an_operation_says_that_its_key_may_stand_for_another_request(example: Example) -> None:
+    world, other = prepared(), OTHERS[example.operation.name]
+    assert world.send("POST", example.path, other, idempotency_key="used").status == example.operation.status
+    reply = example.send(world, idempotency_key="used")
+    assert (reply.status, reply.status in example.operation.problems) == (422, True), reply.text
 
 
 def test_only_health_and_the_document_are_open() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from argparse import Namespace
 
 import httpx
@@ -10,8 +11,9 @@ import pytest
 from carillon import cli
 from carillon.cli.output import cell, first_of, table
 from carillon.client import Client
+from shared.domain.run import RunStatus
 from tests.unit.cli.terminal import Terminal
-from tests.unit.client.api import FakeTime
+from tests.unit.client.api import URL, FakeTime, end_run
 from tests.unit.client.test_repeating import Script
 
 
@@ -48,7 +50,11 @@ def test_no_answer_is_a_code_of_its_own(carillon: Terminal) -> None:
         (("jobs", "create", "--definition", "[]"), "a JSON object is needed"),
         (("jobs", "create", "--definition", "@/nowhere/at-all.json"), "no JSON: "),
         (("jobs", "list", "--tag", "finance"), "a tag is written name:value"),
-        (("jobs", "pause"), "name a job, --group, or --tag"),
+        (("jobs", "pause"), "name a job, or --group and --tag"),
+        (("jobs", "pause", "nightly", "--group", "night"), "one of both"),
+        (("jobs", "resume", "nightly", "--tag", "team:a"), "one of both"),
+        (("jobs", "cancel", "--group", ""), "name a job, or --group and --tag"),
+        (("jobs", "create", "--definition", "{}", "--timezone", "Europe/Berlin"), "--timezone belongs to --cron"),
         (("jobs", "get", ".."), "is no id"),
         (("preview",), "required"),
         (("keys", "rotate", "--key", "ey.jwt"), "the one of this call is no API key"),
@@ -106,3 +112,32 @@ def test_what_others_wrote_cannot_move_the_cursor() -> None:
 def test_a_table_reaches_into_what_is_nested_and_shows_what_is_missing() -> None:
     shown = first_of(iter([{"a": 1, "b": {"c": [1, "x"]}}, {"a": None, "b": None}]), 5, ("a", "b.c"))
     assert table(shown.document, shown.columns) == "A  C\n1  1, x\n-  -"
+
+
+def test_an_empty_schedule_is_refused_by_the_field(carillon: Terminal) -> None:
+    carillon("preview", "--schedule", "{}")
+    assert (carillon.code, "#/schedule" in carillon.err) == (1, True)
+
+
+@pytest.mark.parametrize("arguments", [("owners", "erase", "acme", "--yes"), ("jobs", "delete", "nightly", "--purge")])
+def test_an_erasure_that_is_not_done_is_no_success(carillon: Terminal, arguments: tuple[str, ...]) -> None:
+    carillon("jobs", "create", "nightly", "--every", "PT1H", "--handler", "echo")
+    run_id = carillon.json("jobs", "run", "nightly")["run_id"]
+    end_run(carillon.world, "nightly", run_id, RunStatus.RUNNING)
+    carillon(*arguments)
+    assert carillon.code == 4
+    assert "runs are alive: repeat it" in carillon.err
+
+
+def test_what_the_terminal_cannot_say_is_shown_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, carillon: Terminal
+) -> None:
+    """The key is made, and shown this once."""
+    written = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(written, encoding="ascii"))
+    code = cli.main(
+        ["--json", "keys", "create", "--scope", "read", "--name", "Größe"],
+        environ={"CARILLON_URL": URL, "CARILLON_KEY": carillon.world.key_text},
+        connect=carillon.connect,
+    )
+    assert (code, b"Gr\\xf6\\xdfe" in written.getvalue()) == (0, True)

@@ -21,6 +21,14 @@ def test_more_than_a_hundred_jobs_go_in_several_requests() -> None:
     assert len(world.tables.jobs) == 205
 
 
+def test_large_jobs_go_in_requests_that_the_api_takes() -> None:
+    world = World()
+    large = [{**new_job(number), "payload": "x" * 100_000} for number in range(50)]
+    items = list(client_of(world).create_jobs(large))  # type: ignore[arg-type]
+    assert {item["status"] for item in items} == {201}
+    assert len(world.tables.jobs) == 50
+
+
 def test_one_that_is_refused_does_not_hinder_the_others() -> None:
     good, bad = new_job(1), {**new_job(2), "schedule": in_("tomorrow")}
     first, second = client_of(World()).create_jobs([good, bad])  # type: ignore[list-item]

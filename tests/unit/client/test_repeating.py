@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from carillon.client import Client, cron, in_
-from carillon.client.errors import InternalError, NoAnswer, OutcomeUnknown, TooManyRequests, Unavailable
+from carillon.client.errors import InternalError, InvalidRequest, NoAnswer, OutcomeUnknown, TooManyRequests, Unavailable
 from carillon.client.repeating import Patience
 from tests.unit.api.world import World
 from tests.unit.client.api import HTTP, NIGHTLY, URL, FakeTime, InProcess
@@ -26,6 +26,8 @@ def saying(status: int, kind: str, **headers: str) -> httpx.Response:
 BUSY = saying(503, "busy")
 UNKNOWN = saying(503, "outcome-unknown")
 LIMITED = saying(429, "too-many-requests", Retry_After="3")
+#: As other frameworks say it.
+ELSEWHERE = httpx.Response(400, json={"title": "Bad", "errors": {"Name": ["required"]}})
 GATEWAY = httpx.Response(503, json={"message": "Service Unavailable"})
 UNSENT = httpx.ConnectError("refused")
 LOST = httpx.ReadError("reset")
@@ -184,3 +186,10 @@ def test_a_run_whose_answers_were_lost_is_planned_once() -> None:
     client = Client(URL, world.key_text, transport=Deaf(InProcess(world.handler), losses=3), time=time.seams)
     run = client.run_now("nightly-report")
     assert [stored.run_id for stored in world.tables.runs.values()] == [run["run_id"]]
+
+
+@pytest.mark.parametrize("answer", [ELSEWHERE, httpx.Response(400, json={"errors": None})])
+def test_a_refusal_by_something_else_is_a_problem_too(answer: httpx.Response) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        scene(answer).client.health()
+    assert (refused.value.kind, refused.value.errors) == ("", ())

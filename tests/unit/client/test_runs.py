@@ -18,6 +18,12 @@ def with_job(world: World) -> Client:
     return client
 
 
+def test_a_payload_has_the_size_of_its_text_whatever_its_letters() -> None:
+    client = client_of(World())
+    client.create_job(job_id="nightly", schedule=NIGHTLY, target=HTTP)
+    assert client.run_now("nightly", payload="я" * 60_000)["status"] == "waiting"
+
+
 def test_run_now_has_a_payload_of_its_own() -> None:
     world = World()
     client = with_job(world)

@@ -145,8 +145,9 @@ OPERATIONS: Final[Operations] = {
         description=(
             "At most 100 at a time: repeat it with `cursor` until `next_cursor` is null. `rate` of them start a "
             "second, behind those of the owner's earlier redrives. A dry run answers 200 and plans nothing, and tells "
-            "of starts as if nothing else were planned."
+            "of starts as if nothing else were planned. Repeated with its Idempotency-Key it is about the same runs."
         ),
+        problems=(422,),
     ),
 }
 
