@@ -39,6 +39,8 @@ class Context:
     #: A handler that runs for long waits on it, or looks at it between two steps, and returns when it is set.
     cancelled: Event = field(default_factory=Event)
     report: Callable[[str], None] = _unheard
+    #: Whose job it is. Every owner may name any handler: what one owner alone may do is for the handler to check.
+    owner_id: str = ""
 
     @property
     def fence(self) -> Fence:

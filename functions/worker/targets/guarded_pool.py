@@ -22,6 +22,9 @@ from shared.ports import Clock
 
 #: Hosts called at once whose connections are kept.
 _KEPT_HOSTS = 64
+#: Addresses of a host that are tried, within the one connect time-out of a request: whoever owns a name may give it
+#: thousands that do not answer.
+_MOST_TRIED = 4
 
 
 class RefusedAddress(Exception):
@@ -77,19 +80,33 @@ class _Guard:
     def connect(self, connection: HTTPConnection, connect: Callable[[], socket.socket]) -> socket.socket:
         self._reused.discard(connection)
         name = connection._dns_host  # noqa: SLF001 (what urllib3 connects to, apart from what it verifies and sends)
+        seconds = connection.timeout
+        until = None if seconds is None else self._clock.monotonic() + seconds
         try:
-            *others, last = self._addresses(connection)
-            for address in others:
+            *others, last = self._addresses(connection)[:_MOST_TRIED]
+            for tried, address in enumerate(others):
+                self._limit(connection, until, addresses=len(others) + 1 - tried)
                 connection._dns_host = address  # noqa: SLF001
                 try:
                     return connect()
                 except (NewConnectionError, ConnectTimeoutError):
                     continue
+            self._limit(connection, until, addresses=1)
             connection._dns_host = last  # noqa: SLF001
             return connect()
         finally:
             # TLS verifies the name, and the Host header says it.
             connection._dns_host = name  # noqa: SLF001
+            connection.timeout = seconds
+
+    def _limit(self, connection: HTTPConnection, until: float | None, *, addresses: int) -> None:
+        """Give the next address its share of the time that is left. Raises ConnectTimeoutError."""
+        if until is None:
+            return
+        left = until - self._clock.monotonic()
+        if left <= 0:
+            raise ConnectTimeoutError(connection, f"{connection.host} was not reached in time")
+        connection.timeout = left / addresses
 
     def answer(self, connection: HTTPConnection, answer: Callable[[], HTTPResponse]) -> HTTPResponse:
         if connection.timeout is not None:

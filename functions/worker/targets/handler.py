@@ -37,6 +37,7 @@ def _context_of(call: Call) -> Context:
         deadline=to_datetime(call.deadline),
         cancelled=call.cancelled,
         report=call.report,
+        owner_id=call.owner_id,
     )
 
 

@@ -59,7 +59,7 @@ def test_a_handler_receives_its_context_and_the_payload() -> None:
     assert (outcome.status, outcome.output, outcome.completion) == (RunStatus.SUCCEEDED, None, "done")
     [(context, payload)] = seen
     assert payload == {"n": 1}
-    assert (context.job_id, context.run_id) == ("nightly", "20261127T013000000Z")
+    assert (context.owner_id, context.job_id, context.run_id) == ("owner", "nightly", "20261127T013000000Z")
     assert (context.attempt, context.token) == (2, 3)
     assert context.slot == datetime(2026, 11, 27, 1, 30, tzinfo=UTC)
     assert context.fire_at == datetime(2026, 11, 27, 1, 30, 0, 250_000, tzinfo=UTC)

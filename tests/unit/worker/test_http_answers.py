@@ -19,7 +19,7 @@ from shared.domain.grants import HTTP, Grant, GrantRules
 from shared.domain.instants import Instant
 from shared.domain.job import JobState
 from shared.domain.run import RunStatus
-from tests.contract.values import make_job
+from tests.contract.values import make_job, make_signing_key
 from tests.unit.worker.receiver import Receiver, receiving
 from tests.unit.worker.webhooks import OWNER, Webhooks, send, target_for, webhooks_for
 
@@ -201,6 +201,18 @@ def test_a_secret_does_not_go_on_to_another_origin(receiver: Receiver, other: Re
 
     assert receiver.requests[0].headers["Authorization"] == "Bearer t0ken"
     assert "Authorization" not in other.requests[0].headers
+
+
+def test_nothing_is_signed_for_another_origin(receiver: Receiver, other: Receiver) -> None:
+    """All receivers of an owner verify with the same keys: one of them must not have another one called in our name."""
+    webhooks = webhooks_for(receiver, other)
+    webhooks.access.put_signing_key(make_signing_key(owner_id=OWNER, secret="whsec_QUJD"))
+    redirecting(receiver, other.url)
+
+    send(webhooks.target, receiver.url, max_redirects=1)
+
+    assert "webhook-signature" in receiver.requests[0].headers
+    assert "webhook-signature" not in other.requests[0].headers
 
 
 def test_a_redirect_to_a_host_without_a_grant_is_refused_where_hosts_need_one(
