@@ -47,7 +47,7 @@ def test_the_idle_bill_is_read_off_the_templates(dev: Synthesis, chosen: Synthes
     # Twice the shards, half as often.
     assert cost_of("sweeps", chosen, prices) == pytest.approx(cost_of("sweeps", dev, prices))
     assert cost_of("public addresses", chosen, prices) == 0
-    assert cost_of("endpoints of the network", chosen, prices) == pytest.approx(730 * 8 * 3 * 0.01)
+    assert cost_of("endpoints of the network", chosen, prices) == pytest.approx(730 * 9 * 3 * 0.01)
     assert cost_of("keys", chosen, prices) == 1
     assert cost_of("keys", dev, prices) == 0
 
