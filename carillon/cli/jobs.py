@@ -83,14 +83,13 @@ def delete_job(client: Client, chosen: Namespace) -> Shown:
 
 
 def set_state(client: Client, chosen: Namespace) -> Shown:
-    is_selection = bool(chosen.group or chosen.tag)
+    is_selection = chosen.group is not None or bool(chosen.tag)
     if (chosen.job_id is not None) == is_selection:
-        # Of an empty group too: a variable that is not set must not select all jobs without a group.
         raise ValueError("name a job, or --group and --tag: one of both")
     if chosen.job_id is not None:
         return Shown(client.pause(chosen.job_id) if chosen.word == "pause" else client.resume(chosen.job_id))
     change = {"pause": client.pause_jobs, "resume": client.resume_jobs, "cancel": client.cancel_jobs}[chosen.word]
-    items = change(group=chosen.group or None, tags=dict(chosen.tag))
+    items = change(group=chosen.group, tags=dict(chosen.tag))
     shown = Shown(items, _CHANGED)
     if any("problem" in item for item in items):
         raise Failure(shown)

@@ -53,7 +53,7 @@ def test_no_answer_is_a_code_of_its_own(carillon: Terminal) -> None:
         (("jobs", "pause"), "name a job, or --group and --tag"),
         (("jobs", "pause", "nightly", "--group", "night"), "one of both"),
         (("jobs", "resume", "nightly", "--tag", "team:a"), "one of both"),
-        (("jobs", "cancel", "--group", ""), "name a job, or --group and --tag"),
+        (("jobs", "pause", "nightly", "--group", ""), "one of both"),
         (("jobs", "create", "--definition", "{}", "--timezone", "Europe/Berlin"), "--timezone belongs to --cron"),
         (("jobs", "get", ".."), "is no id"),
         (("preview",), "required"),
@@ -112,6 +112,14 @@ def test_what_others_wrote_cannot_move_the_cursor() -> None:
 def test_a_table_reaches_into_what_is_nested_and_shows_what_is_missing() -> None:
     shown = first_of(iter([{"a": 1, "b": {"c": [1, "x"]}}, {"a": None, "b": None}]), 5, ("a", "b.c"))
     assert table(shown.document, shown.columns) == "A  C\n1  1, x\n-  -"
+
+
+def test_a_variable_that_is_not_set_selects_no_more_than_it_would(carillon: Terminal) -> None:
+    for job_id, group in (("one", ""), ("two", "night")):
+        carillon("jobs", "create", job_id, "--every", "PT1H", "--handler", "echo", "--group", group, "--tag", "team:a")
+    carillon("jobs", "cancel", "--group", "")
+    assert (carillon.code, "name a group, tags, or both" in carillon.err) == (1, True)
+    assert [item["job_id"] for item in carillon.json("jobs", "cancel", "--group", "", "--tag", "team:a")] == ["one"]
 
 
 def test_an_empty_schedule_is_refused_by_the_field(carillon: Terminal) -> None:
