@@ -1,9 +1,14 @@
-"""Answers that end at a deadline, however slowly they come: a socket's own time-out starts anew with every byte."""
+"""Answers that end at a deadline, however slowly they come: a socket's own time-out starts anew with every byte.
+
+Informational answers before it (103 Early Hints) are read over, all but 101, as RFC 9110, 15.2 asks of every client;
+`http.client` knows of 100 alone.
+"""
 
 from __future__ import annotations
 
 import socket
-from http.client import HTTPResponse
+from http import HTTPStatus
+from http.client import HTTPResponse, parse_headers
 from io import BufferedReader, RawIOBase
 from typing import Any
 
@@ -17,6 +22,15 @@ class DeadlineResponse(HTTPResponse):
         super().__init__(sock, *arguments, **options)
         assert isinstance(self.fp, BufferedReader)
         self.fp = BufferedReader(_Until(self.fp.detach(), sock, until, clock))
+
+    def _read_status(self) -> tuple[str, int, str]:
+        while True:
+            found: tuple[str, int, str] = super()._read_status()  # type: ignore[misc] # (not in its stubs)
+            status = found[1]
+            if status >= HTTPStatus.OK or status == HTTPStatus.SWITCHING_PROTOCOLS:
+                return found
+            assert self.fp is not None
+            parse_headers(self.fp)
 
 
 class _Until(RawIOBase):

@@ -9,8 +9,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 from functools import partial
-from http.client import RemoteDisconnected
-from weakref import WeakSet
+from typing import Any
 
 from urllib3 import HTTPConnectionPool, HTTPResponse, HTTPSConnectionPool, PoolManager
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -36,10 +35,6 @@ class RefusedAddress(Exception):
         super().__init__(f"{host} leads to an address that is refused: {reason}")
 
 
-class StaleConnection(ConnectionError):
-    """A kept connection was closed by the other side before it answered: most likely it never saw the request."""
-
-
 def guarded_pool_manager(*, internal: frozenset[HostPort], connections_per_host: int, clock: Clock) -> PoolManager:
     """A pool manager that reaches public addresses, and `internal` as spelled there. Time-outs bound whole answers."""
     guard = _Guard(internal, clock)
@@ -58,15 +53,24 @@ def guarded_pool_manager(*, internal: frozenset[HostPort], connections_per_host:
         def getresponse(self) -> HTTPResponse:  # type: ignore[override] # (urllib3 overrides it so)
             return guard.answer(self, super().getresponse)
 
-    class HttpPool(HTTPConnectionPool):
+    class HttpPool(_UsedOnce, HTTPConnectionPool):
         ConnectionCls = HttpConnection
 
-    class HttpsPool(HTTPSConnectionPool):
+    class HttpsPool(_UsedOnce, HTTPSConnectionPool):
         ConnectionCls = HttpsConnection
 
     manager = PoolManager(num_pools=_KEPT_HOSTS, maxsize=connections_per_host)
     manager.pool_classes_by_scheme = {"http": HttpPool, "https": HttpsPool}
     return manager
+
+
+class _UsedOnce(HTTPConnectionPool):
+    """What a receiver sends late, or too much of, is read by nobody."""
+
+    def _put_conn(self, conn: Any) -> None:
+        if conn is not None:
+            conn.close()
+        super()._put_conn(conn)
 
 
 class _Guard:
@@ -75,10 +79,8 @@ class _Guard:
     def __init__(self, internal: frozenset[HostPort], clock: Clock) -> None:
         self._internal = internal
         self._clock = clock
-        self._reused: WeakSet[HTTPConnection] = WeakSet()
 
     def connect(self, connection: HTTPConnection, connect: Callable[[], socket.socket]) -> socket.socket:
-        self._reused.discard(connection)
         name = connection._dns_host  # noqa: SLF001 (what urllib3 connects to, apart from what it verifies and sends)
         seconds = connection.timeout
         until = None if seconds is None else self._clock.monotonic() + seconds
@@ -112,14 +114,7 @@ class _Guard:
         if connection.timeout is not None:
             until = self._clock.monotonic() + connection.timeout
             connection.response_class = partial(DeadlineResponse, until=until, clock=self._clock)  # type: ignore[assignment]
-        try:
-            response = answer()
-        except (RemoteDisconnected, ConnectionResetError, BrokenPipeError) as error:
-            if connection in self._reused:
-                raise StaleConnection(str(error)) from error
-            raise
-        self._reused.add(connection)
-        return response
+        return answer()
 
     def _addresses(self, connection: HTTPConnection) -> list[str]:
         """Of the connection's host, none of them refused. Raises RefusedAddress, NameResolutionError."""

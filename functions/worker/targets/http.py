@@ -1,7 +1,7 @@
 """A webhook: the payload as JSON, to a public address, signed and with the headers of Standard Webhooks.
 
-Nothing is repeated, except that a kept connection which the other side had closed is replaced once. Redirects are
-followed only as often as the job says, and each is judged like the first address.
+Nothing is repeated, and each request has a connection of its own: what a receiver sends late, or too much of, reaches
+no other run. Redirects are followed only as often as the job says, and each is judged like the first address.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from urllib3.exceptions import (
     HTTPError,
     NameResolutionError,
     NewConnectionError,
-    ProtocolError,
     ReadTimeoutError,
     SSLError,
 )
@@ -24,7 +23,7 @@ import carillon
 from carillon.fencing import run_headers
 from functions.worker.targets import Call, Outcome, failed, timed_out
 from functions.worker.targets.gate import Gate
-from functions.worker.targets.guarded_pool import RefusedAddress, StaleConnection
+from functions.worker.targets.guarded_pool import RefusedAddress
 from functions.worker.targets.http_answer import outcome_of
 from functions.worker.targets.http_request import REDIRECTS, WebhookRequest, first_request, own_headers, redirected
 from functions.worker.targets.lambda_function import role_of
@@ -138,16 +137,6 @@ class HttpTarget:
         self, call: Call, request: WebhookRequest, secret: tuple[str, str] | None, until: float
     ) -> BaseHTTPResponse:
         headers = self._headers(call, request, secret)
-        try:
-            return self._send_once(call, request, headers, until)
-        except ProtocolError as error:
-            if isinstance(error.args[-1], StaleConnection):
-                return self._send_once(call, request, headers, until)
-            raise
-
-    def _send_once(
-        self, call: Call, request: WebhookRequest, headers: HTTPHeaderDict, until: float
-    ) -> BaseHTTPResponse:
         total = until - self._clock.monotonic()
         if total <= 0:
             raise _NotSent(timed_out(f"{host_of(request.url)} was not reached within {call.timeout_ms} ms"))

@@ -36,19 +36,18 @@ def outcome_of(response: BaseHTTPResponse, host: str, *, success: str = DEFAULT_
 
 
 def start_of_body(response: BaseHTTPResponse) -> str | None:
-    """The status has been given by then: a body that breaks off changes nothing. Raises ReadTimeoutError."""
+    """The status has been given by then: a body that breaks off changes nothing. Raises ReadTimeoutError.
+
+    The connection is closed: what else its receiver may send is nobody's answer.
+    """
     try:
         body = response.read(MAX_OUTPUT_BYTES + 1)
     except ReadTimeoutError:
-        response.close()
         raise
     except HTTPError:
         body = b""
-    if len(body) > MAX_OUTPUT_BYTES:
-        # Reading on only to keep the connection would let a receiver send without end.
+    finally:
         response.close()
-    else:
-        response.release_conn()
     return body.decode(errors="replace") or None
 
 

@@ -138,25 +138,6 @@ def test_a_host_without_an_address_fails_to_connect() -> None:
     assert outcome.error.type == "connect"
 
 
-def test_connections_are_kept(receiver: Receiver) -> None:
-    target = target_for(receiver)
-    for _ in range(3):
-        send(target, receiver.url)
-
-    assert len(receiver.requests) == 3
-    assert receiver.connections == 1
-
-
-def test_a_kept_connection_that_was_closed_is_replaced_and_no_run_fails_for_it(receiver: Receiver) -> None:
-    target = target_for(receiver)
-    receiver.hangs_up = True
-
-    outcomes = [send(target, receiver.url) for _ in range(20)]
-
-    assert {outcome.status for outcome in outcomes} == {RunStatus.SUCCEEDED}
-    assert len(receiver.requests) == 20
-
-
 @pytest.mark.parametrize(
     "host",
     [
