@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from shared.domain.completion import completes
+from shared.domain.errors import StoreError
 from shared.domain.events import job_completed, run_is_over
 from shared.domain.instants import DAY, Instant
 from shared.domain.job import JobState
@@ -119,6 +120,8 @@ class Settler:
             expires_at=Instant(now + self.settings.run_retention_ms),
         )
         [existing] = self.run_store.insert([run])
+        if isinstance(existing, StoreError):
+            raise existing
         if existing is None:
             self.announcements.add([run_is_over(run)])
         return run if existing is None else existing

@@ -55,6 +55,9 @@ class TracedQueue:
     def hide(self, delivery: Delivery, *, seconds: int) -> None:
         self._queue.hide(delivery, seconds=seconds)
 
+    def hide_all(self, deliveries: Sequence[Delivery], *, seconds: int) -> None:
+        self._queue.hide_all(deliveries, seconds=seconds)
+
 
 def _failure_of(index: int, report: SendReport) -> str | None:
     if index in report.accepted:

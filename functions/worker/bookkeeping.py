@@ -17,7 +17,7 @@ from functions.worker.places import kept_between_attempts
 from functions.worker.settings import WorkerSettings
 from shared.domain.completion import completes
 from shared.domain.entry import single_entry
-from shared.domain.errors import StoreError
+from shared.domain.errors import ItemRefused, StoreError
 from shared.domain.events import job_completed, run_ended
 from shared.domain.instants import Instant
 from shared.domain.job import Job
@@ -30,6 +30,8 @@ from shared.ports import Clock, Completion, DeadLetter, DeadLetterQueue, Deliver
 _logger = logger_for("worker")
 
 End = tuple[LiveRun, Finish]
+#: What is stored of an end; None: fenced. An error: this one was not stored.
+Stored = RunStatus | StoreError | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +45,21 @@ class Bookkeeper:
     lane: str
     announcements: Announcements
 
-    def store(self, ends: Sequence[End]) -> list[RunStatus | None]:
-        """What is stored of each; None: fenced. Raises StoreError, and may be called again with the same then."""
+    def store(self, ends: Sequence[End]) -> list[Stored]:
+        """Raises StoreError when nothing was stored of what can be, and may be called again with the same then, as with
+        what was not stored alone.
+        """
         now = self.clock.now()
         kept = {live: self._kept_seconds(live, finish, now) for live, finish in ends}
         brief = [end for end in ends if not _is_long(end, kept)]
-        stored = dict(
-            zip([live for live, _ in brief], self.run_store.finish([finish for _, finish in brief]), strict=True)
-        )
-        for live, finish in ends:
-            if live not in stored:
-                stored[live] = self._postpone(live, finish)
-        self._follow(ends, stored, kept)
+        answers = self.run_store.finish([finish for _, finish in brief])
+        stored: dict[LiveRun, Stored] = dict(zip([live for live, _ in brief], answers, strict=True))
+        stored |= self._postpone([end for end in ends if end[0] not in stored])
+        failures = [status for status in stored.values() if isinstance(status, StoreError)]
+        if len(failures) == len(ends) and not any(isinstance(each, ItemRefused) for each in failures):
+            raise failures[0]
+        settled = {live: status for live, status in stored.items() if not isinstance(status, StoreError)}
+        self._follow([end for end in ends if end[0] in settled], settled, kept)
         return [stored[live] for live, _ in ends]
 
     def _kept_seconds(self, live: LiveRun, finish: Finish, now: Instant) -> int | None:
@@ -62,11 +67,19 @@ class Bookkeeper:
             return None
         return kept_seconds(live.delivery, until=finish.lease_until, now=now, lead_ms=self.settings.lead_ms)
 
-    def _postpone(self, live: LiveRun, finish: Finish) -> RunStatus | None:
-        """The wait becomes a single-fire entry, in one transaction with the row."""
-        waiting = live.run.waiting(finish)
-        entry = single_entry(waiting, shard=live.dispatch.shard, lane=self.lane)
-        return self.run_store.postpone(finish, entry)
+    def _postpone(self, ends: Sequence[End]) -> dict[LiveRun, Stored]:
+        """Each wait becomes a single-fire entry, in one transaction with the row."""
+        stored: dict[LiveRun, Stored] = {}
+        for live, finish in ends:
+            entry = single_entry(live.run.waiting(finish), shard=live.dispatch.shard, lane=self.lane)
+            try:
+                stored[live] = self.run_store.postpone(finish, entry)
+            except ItemRefused as error:
+                stored[live] = error
+            except StoreError as error:
+                # The table may be out: the others would wait for it one after the other.
+                return {left: error for left, _ in ends} | stored
+        return stored
 
     def _follow(
         self, ends: Sequence[End], stored: Mapping[LiveRun, RunStatus | None], kept: Mapping[LiveRun, int | None]

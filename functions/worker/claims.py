@@ -9,7 +9,7 @@ from typing import TypeVar
 from functions.worker.live_run import LiveRun
 from functions.worker.messages import Messages
 from functions.worker.settings import WorkerSettings
-from shared.domain.errors import StoreError
+from shared.domain.errors import ItemRefused, StoreError
 from shared.domain.instants import SECOND, Instant
 from shared.domain.message import Dispatch
 from shared.domain.run import (
@@ -50,6 +50,8 @@ class Claimed:
     runs: list[LiveRun] = field(default_factory=list)
     #: The run has ended: the message is to be dropped.
     duplicates: list[tuple[Delivery, Run]] = field(default_factory=list)
+    #: What the store would not take, or this worker cannot make sense of.
+    failed: int = 0
 
 
 class Claims:
@@ -77,14 +79,25 @@ class Claims:
         claimed = Claimed()
         for claim, row in zip(claims, rows, strict=True):
             try:
-                self._settle(claim, row, claimed)
-            except StoreError as error:
+                self._settle(claim, self._row_of(claim, row), claimed)
+            except Exception:
                 # The others of the batch are claimed already and must not be lost with it.
-                _logger.warning(
-                    "a run could not be taken over",
-                    extra={"action": "run.take_over", "run": claim.run.key, "error": str(error)},
+                claimed.failed += 1
+                _logger.exception(
+                    "a run could not be claimed; its message comes again",
+                    extra={"action": "run.claim", "run": claim.run.key, "message_id": claim.delivery.message_id},
                 )
         return claimed
+
+    def _row_of(self, claim: _Claim, row: Run | StoreError | None) -> Run | None:
+        """Raises StoreError for a row that was not taken alone."""
+        for _ in range(_TRIES - 1):
+            if not isinstance(row, StoreError) or isinstance(row, ItemRefused):
+                break
+            [row] = self._run_store.insert([claim.run])
+        if isinstance(row, StoreError):
+            raise row
+        return row
 
     def _claim_of(self, delivery: Delivery) -> _Claim:
         dispatch = delivery.dispatch

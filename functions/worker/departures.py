@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from functions.worker.endings import finish_of_lost, finish_to_wait, finish_without_start
+from functions.worker.endings import bare, finish_of_lost, finish_to_wait, finish_without_start, is_bare
 from functions.worker.live_run import LiveRun
 from functions.worker.live_runs import LiveRuns
 from functions.worker.settings import WorkerSettings
 from functions.worker.tally import Tally
+from shared.domain.errors import ItemRefused, StoreError
+from shared.domain.run import Finish
 from shared.observability.logs import logger_for
 from shared.ports import Clock
 
@@ -49,6 +51,29 @@ class Departures:
         live.cancelled.set()
         if live.started_at is None:
             self.end_unstarted(live, "cancelled")
+
+    def keep_unstored(self, live: LiveRun, finish: Finish, error: StoreError) -> None:
+        """Its end was not stored, alone of its batch. It is tried again; what the table will never take, without what
+        its target left; and what it does not even take then is left to its lease.
+        """
+        self.tally.count("set_aside")
+        is_lost = isinstance(error, ItemRefused) and is_bare(finish)
+        _logger.error(
+            "the end of a run was not stored",
+            extra={
+                "action": "run.finish",
+                "run": live.run.key,
+                "token": live.run.token,
+                "error": str(error),
+                "next": "given up" if is_lost else "tried again",
+            },
+        )
+        if is_lost:
+            self.runs.remove([live])
+            return
+        if isinstance(error, ItemRefused):
+            self.runs.replace_end(live, bare(finish, str(error)))
+        self.runs.put_back_ending([live])
 
     def fence(self, live: LiveRun) -> None:
         """Someone else has the run: its result is discarded, its message left to them."""

@@ -15,6 +15,8 @@ from shared.domain.run import Attempt, Finish, Run, RunError, RunStatus
 #: Attempts share one row, so each keeps less of its error than the run itself.
 _ATTEMPT_ERROR_LENGTH = 512
 _ERROR_TYPE_LENGTH = 128
+#: Of an end whose own account the table would not take.
+_NOT_STORED = "not_stored"
 
 
 def finish_after(live: LiveRun, outcome: Outcome, *, now: Instant, retention_ms: int, dice: float) -> Finish:
@@ -116,7 +118,17 @@ def finish_to_wait(run: Run, reason: str, *, until: Instant, now: Instant) -> Fi
     )
 
 
-def is_given_up(status: RunStatus | None) -> bool:
+def bare(finish: Finish, why: str) -> Finish:
+    """The same end without anything that the run left, which the table refused to store."""
+    reason = ends_of(f"the table refused what the run left: {why}", _ATTEMPT_ERROR_LENGTH)
+    return replace(finish, output=None, completion=None, attempts=(), error=RunError(_NOT_STORED, reason))
+
+
+def is_bare(finish: Finish) -> bool:
+    return finish.error is not None and finish.error.type == _NOT_STORED
+
+
+def is_given_up(status: object) -> bool:
     """The run failed for good."""
     return status in {RunStatus.FAILED, RunStatus.TIMED_OUT}
 

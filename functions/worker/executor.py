@@ -114,6 +114,7 @@ class Executor:
         claimed = self._claims.claim(admitted)
         self._tally.count("claimed", len(claimed.runs))
         self._tally.count("duplicate", len(claimed.duplicates))
+        self._tally.count("set_aside", claimed.failed)
         self.runs.add(claimed.runs)
         try:
             self._reading.read(claimed.runs)
@@ -260,10 +261,15 @@ class Executor:
 
     def _store(self, ends: Sequence[tuple[LiveRun, Finish]]) -> None:
         stored = self._bookkeeper.store(ends)
-        for (live, _), status in zip(ends, stored, strict=True):
+        done = []
+        for (live, finish), status in zip(ends, stored, strict=True):
+            if isinstance(status, StoreError):
+                self._departures.keep_unstored(live, finish, status)
+                continue
             if status is None:
                 self._departures.fence(live)
-        self.runs.remove([live for live, _ in ends])
+            done.append(live)
+        self.runs.remove(done)
 
     def heartbeat_once(self) -> None:
         """Extend lease and visibility of the runs that are a third into their lease. Raises StoreError."""

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from functions.worker.departures import Departures
+from functions.worker.live_run import LiveRun
 from functions.worker.live_runs import LiveRuns
 from functions.worker.messages import Messages
 from functions.worker.places import Places
 from functions.worker.settings import WorkerSettings
 from shared.domain.instants import Instant
+from shared.observability.logs import logger_for
 from shared.ports import Clock, RunStore
 from shared.ports.run_store import Heartbeat, HeartbeatAnswer
+
+_logger = logger_for("worker")
+
+_KEPT = {HeartbeatAnswer.KEPT, HeartbeatAnswer.CANCEL_REQUESTED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,24 +38,37 @@ class Heartbeats:
             return
         began = self.clock.monotonic()
         lease_until = Instant(self.clock.now() + self.settings.lease_ms)
-        beats = [
-            Heartbeat(live.run.key, live.run.token, lease_until, started_at=live.started_at, progress=live.progress)
-            for live in due
-        ]
         kept = []
-        for live, answer in zip(due, self.run_store.heartbeat(beats), strict=True):
+        for live, answer in zip(due, self._beat(due, lease_until), strict=True):
             if answer is HeartbeatAnswer.CANCEL_REQUESTED:
                 self.departures.cancel(live)
-            if answer is not HeartbeatAnswer.FENCED:
+            if answer in _KEPT:
                 kept.append(live)
                 live.trusted_until = began + self.settings.lease_seconds
                 live.renew_until = began + self.settings.lease_seconds / 3
-                if live.finish is None:
-                    self.messages.hide(live.delivery, seconds=self.settings.visibility_seconds)
-            elif live.finish is None:
+            elif answer is HeartbeatAnswer.FENCED and live.finish is None:
                 # Refused with an end in hand means only that the end was stored a moment ago, or will be refused too.
                 self.departures.fence(live)
+        self.messages.hide_all(
+            [live.delivery for live in kept if live.finish is None], seconds=self.settings.visibility_seconds
+        )
         for live in self.places.extend(kept, until=lease_until):
             if live.finish is None:
                 # Silent for so long that another run took the place: beside it this one must not go on.
                 self.departures.fence(live)
+
+    def _beat(self, due: Sequence[LiveRun], lease_until: Instant) -> list[HeartbeatAnswer]:
+        beats = [
+            Heartbeat(live.run.key, live.run.token, lease_until, started_at=live.started_at, progress=live.progress)
+            for live in due
+        ]
+        answers = self.run_store.heartbeat(beats)
+        for live, answer in zip(due, answers, strict=True):
+            if answer is HeartbeatAnswer.FAILED:
+                # It is asked for again at once, and goes on until its lease is over.
+                self.departures.tally.count("set_aside")
+                _logger.error(
+                    "a run's lease was not renewed",
+                    extra={"action": "run.heartbeat", "run": live.run.key, "token": live.run.token},
+                )
+        return answers

@@ -52,6 +52,10 @@ class MappedBatch:
         self.queue.hide(delivery, seconds=seconds)
         self.hidden.add(delivery.message_id)
 
+    def hide_all(self, deliveries: Sequence[Delivery], *, seconds: int) -> None:
+        self.queue.hide_all(deliveries, seconds=seconds)
+        self.hidden.update(delivery.message_id for delivery in deliveries)
+
 
 class LambdaHost:
     def __init__(self, parts: WorkerParts) -> None:

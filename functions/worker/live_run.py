@@ -6,9 +6,11 @@ import json
 from dataclasses import dataclass, field
 from threading import Event
 
+from functions.worker.cuts import first_bytes
 from functions.worker.targets import Call
 from shared.domain.instants import Instant
 from shared.domain.job import Job
+from shared.domain.limits import MAX_PROGRESS_BYTES
 from shared.domain.message import Dispatch
 from shared.domain.run import Finish, Run
 from shared.ports import Delivery, Hold
@@ -42,8 +44,9 @@ class LiveRun:
     def holds(self) -> list[Hold]:
         return [hold for hold in (self.hold, self.owner_hold) if hold is not None]
 
-    def report(self, text: str) -> None:
-        self.progress = text
+    def report(self, text: object) -> None:
+        """What a handler says of its progress, whatever it is: the table takes short texts only."""
+        self.progress = first_bytes(str(text), MAX_PROGRESS_BYTES)
 
     def call(self) -> Call:
         """Of a run that has been read and started."""

@@ -174,6 +174,11 @@ class LiveRuns:
             taken = [self._ending.popleft() for _ in range(min(limit, len(self._ending)))]
             return [(live, live.finish) for live in taken if live.finish is not None]
 
+    def replace_end(self, live: LiveRun, finish: Finish) -> None:
+        """Of one whose end is decided, and taken to be stored."""
+        with self._lock:
+            live.finish = finish
+
     def put_back_ending(self, runs: Iterable[LiveRun]) -> None:
         """Behind the others, so that one end that cannot be stored does not stop them."""
         with self._lock:

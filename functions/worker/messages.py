@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shared.domain.errors import StoreError
 from shared.observability.logs import logger_for
 from shared.ports import Delivery, ReceivedMessages
 
@@ -21,10 +20,21 @@ class Messages:
     def hide(self, delivery: Delivery, *, seconds: int) -> None:
         try:
             self._queue.hide(delivery, seconds=seconds)
-        except StoreError as error:
+        except Exception as error:  # noqa: BLE001 (whatever it is, it must not stop a run)
             _logger.warning(
                 "a message could not be hidden",
                 extra={"action": "message.hide", "message_id": delivery.message_id, "error": str(error)},
+            )
+
+    def hide_all(self, deliveries: Sequence[Delivery], *, seconds: int) -> None:
+        if not deliveries:
+            return
+        try:
+            self._queue.hide_all(deliveries, seconds=seconds)
+        except Exception as error:  # noqa: BLE001 (as above)
+            _logger.warning(
+                "messages could not be hidden",
+                extra={"action": "message.hide", "count": len(deliveries), "error": str(error)},
             )
 
     def acknowledge(self, deliveries: Sequence[Delivery]) -> None:
@@ -32,7 +42,7 @@ class Messages:
             return
         try:
             self._queue.delete(deliveries)
-        except StoreError as error:
+        except Exception as error:  # noqa: BLE001 (whatever it is, it must not stop a run)
             _logger.warning(
                 "messages could not be deleted",
                 extra={"action": "message.delete", "count": len(deliveries), "error": str(error)},

@@ -36,6 +36,7 @@ COUNTED: Mapping[str, str] = MappingProxyType(
         "fenced": "fenced",
         "duplicates": "duplicate",
         "delayed": "delayed",
+        "set_aside": "set_aside",
         "skipped_paused": "paused",
         "skipped_superseded": "superseded",
         "skipped_overlap": "overlap",

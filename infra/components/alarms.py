@@ -168,6 +168,14 @@ def _of_fires(watched: Watched, environment: Environment) -> Iterator[Rule]:
             of=5,
             subject=in_pascal_case(host),
         )
+        yield Rule(
+            "Set aside",
+            f"A worker on {host} keeps meeting a run that it cannot claim, renew, read or end.",
+            of_workers(watched.deployment, "set_aside", total, host=host),
+            points=3,
+            of=5,
+            subject=in_pascal_case(host),
+        )
 
 
 def _of_nodes(watched: Watched) -> Iterator[Rule]:

@@ -13,7 +13,16 @@ WIDTH = 12
 _SUM, _MAX, _AVERAGE = cloudwatch.Stats.SUM, cloudwatch.Stats.MAXIMUM, cloudwatch.Stats.AVERAGE
 _PARTS = ("drift_dispatch", "drift_queue", "drift_claim", "drift_start")
 _ENDS = ("started", "succeeded", "failed", "timed_out", "cancelled")
-_ODD = ("fenced", "duplicates", "delayed", "skipped_paused", "skipped_superseded", "skipped_overlap", "events_lost")
+_ODD = (
+    "fenced",
+    "duplicates",
+    "delayed",
+    "set_aside",
+    "skipped_paused",
+    "skipped_superseded",
+    "skipped_overlap",
+    "events_lost",
+)
 
 
 class Dashboard(Construct):
@@ -56,7 +65,7 @@ class Dashboard(Construct):
         return _graph("Runs", self._workers(hosts, _SUM, *_ENDS))
 
     def _odd(self, hosts: Sequence[str]) -> cloudwatch.GraphWidget:
-        return _graph("Fenced, duplicates, delayed, skipped, events lost", self._workers(hosts, _SUM, *_ODD))
+        return _graph("Fenced, duplicates, delayed, set aside, skipped, events lost", self._workers(hosts, _SUM, *_ODD))
 
     def _nodes(self, title: str, statistic: str, *names: str) -> cloudwatch.GraphWidget:
         return _graph(title, [of_nodes(self._deployment, name, statistic) for name in names])

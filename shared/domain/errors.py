@@ -8,6 +8,7 @@ CarillonError
     + WriteRefused          certainly not written
       - StoreThrottled      ... because of its rate: may be retried after a pause
       - StoreContended      ... because another transaction held the item: may be retried at once, with jitter
+      - ItemRefused         ... because of what it holds: the same again is refused again
     + OutcomeUnknown        perhaps written: read again before deciding
 
 A lost race is not here: ports answer it as a value.
@@ -87,6 +88,10 @@ class StoreThrottled(WriteRefused):
 
 class StoreContended(WriteRefused):
     """Refused because another transaction held the item (`TransactionConflict`); retry with jitter."""
+
+
+class ItemRefused(WriteRefused):
+    """Refused because of what was to be stored, such as its size: the same again is refused again."""
 
 
 class OutcomeUnknown(StoreError):

@@ -89,6 +89,7 @@ MAX_SIGNING_KEYS = 2
 #: Of what a run stores of its output and of its error.
 MAX_OUTPUT_BYTES = 4 * 1024
 MAX_ERROR_LENGTH = 4 * 1024
+MAX_PROGRESS_BYTES = 1024
 
 #: Characters that SQS, and so a dispatch's group, may carry: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
 UNSENDABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -46,6 +46,8 @@ UNITS: Mapping[str, str] = MappingProxyType(
         "fenced": "Count",
         "duplicates": "Count",
         "delayed": "Count",
+        # What a worker could not claim, renew, read or end, alone of its batch.
+        "set_aside": "Count",
         "skipped_paused": "Count",
         "skipped_superseded": "Count",
         "skipped_overlap": "Count",

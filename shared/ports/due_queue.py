@@ -66,6 +66,10 @@ class ReceivedMessages(Protocol):
         """
         ...
 
+    def hide_all(self, deliveries: Sequence[Delivery], *, seconds: int) -> None:
+        """`hide` each of them, by tens. Raises StoreError when one was not, after all others were."""
+        ...
+
 
 class DueQueue(ReceivedMessages, Protocol):
     """One lane: at-least-once, unordered, and fair between owners."""

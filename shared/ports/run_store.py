@@ -7,6 +7,7 @@ from typing import Protocol
 
 from shared.domain.access import Receipt
 from shared.domain.entry import Entry
+from shared.domain.errors import StoreError
 from shared.domain.instants import Instant
 from shared.domain.keys import RunKey, job_id_of
 from shared.domain.pages import Page
@@ -30,6 +31,8 @@ class HeartbeatAnswer(StrEnum):
     #: The lease is extended all the same: the run is still ours to end.
     CANCEL_REQUESTED = "cancel_requested"
     FENCED = "fenced"
+    #: The store did not take this one. Nothing is known of the run: it keeps the lease that it has.
+    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +75,12 @@ class FailureFilter:
 class RunStore(Protocol):
     """Table `job_runs`: history and the fence.
 
-    Batches answer in the order of their arguments, and each item succeeds or fails alone.
+    Batches answer in the order of their arguments, and each item succeeds or fails alone: one that the store does not
+    take is answered with its error, ItemRefused when it never will, OutcomeUnknown when it may have. A call raises
+    StoreError only when nothing of it was answered.
     """
 
-    def insert(self, runs: Sequence[Run]) -> list[Run | None]:
+    def insert(self, runs: Sequence[Run]) -> list[Run | StoreError | None]:
         """Put each run if no row has its key: None when it was put, else the row that is there (consistent read).
 
         Of two equal keys in one batch only the first is put; the second is answered with the first. After a lost answer
@@ -100,7 +105,7 @@ class RunStore(Protocol):
         """
         ...
 
-    def finish(self, finishes: Sequence[Finish]) -> list[RunStatus | None]:
+    def finish(self, finishes: Sequence[Finish]) -> list[RunStatus | StoreError | None]:
         """End each run where the row is RUNNING with this token, and answer the status that is stored then; None:
         fenced, or ended already.
 
@@ -129,7 +134,8 @@ class RunStore(Protocol):
         ...
 
     def request_cancel(self, key: RunKey, *, at: Instant, expires_at: Instant) -> Run | None:
-        """Ask for the end of a run, and answer its row as it is then; None: no row.
+        """Ask for the end of a run, and answer its row as it is then; None: no row. Raises StoreContended when the run
+        moved each time.
 
         WAITING: it is CANCELLED from now on. RUNNING: `cancel_requested_at` is set, unless it is set already, and the
         next heartbeat or finish of the run obeys. A run that has ended stays as it is.
@@ -140,6 +146,7 @@ class RunStore(Protocol):
         """Put rows of runs that never start (SKIPPED, FAILED by a sender fault), each only if no row has its key.
 
         False: there was one; perhaps that of an earlier call with the same run, or of a run of the same key before it.
+        Raises StoreError when one was not taken, after all others were put.
         """
         ...
 

@@ -147,6 +147,18 @@ def test_a_message_may_be_hidden_longer(lane: Lane, receive: Receive, seconds: i
     assert receive() == []
 
 
+def test_many_messages_are_hidden_and_shown_together(lane: Lane, receive: Receive) -> None:
+    lane.queue.send([make_dispatch(number) for number in range(12)])
+    received = [*receive(visibility_seconds=60), *receive(visibility_seconds=60)]
+
+    lane.queue.hide_all([*received, *received], seconds=0)
+    assert len([*receive(visibility_seconds=60), *receive(visibility_seconds=60)]) == 12
+
+    # Stale by now: neither a failure nor a change.
+    lane.queue.hide_all(received, seconds=0)
+    assert receive() == []
+
+
 def test_a_stale_handle_is_no_failure_and_deletes_nothing(lane: Lane, receive: Receive) -> None:
     lane.queue.send([make_dispatch()])
     [stale] = receive(visibility_seconds=0)

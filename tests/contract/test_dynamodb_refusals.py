@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from shared.adapters.aws.client import dynamodb_client
 from shared.config import TableNames
-from shared.domain.errors import OutcomeUnknown, StoreContended, StoreThrottled, WriteRefused
-from shared.domain.instants import Instant
+from shared.domain.errors import ItemRefused, OutcomeUnknown, StoreContended, StoreThrottled, WriteRefused
+from shared.domain.instants import MINUTE, Instant
 from shared.domain.keys import EntryKey
 from shared.ports import JobWrite, Written
+from shared.ports.run_store import Heartbeat, HeartbeatAnswer
 from tests.contract.faults import UNSENT, Faults, Step, refused
 from tests.contract.stores import Stores, dynamo_stores
 from tests.contract.values import NOW, SUCCEEDED, change_of, creation, finish_of, make_entry, make_job, make_run
@@ -143,33 +145,102 @@ def test_a_fenced_statement_is_not_run_again(faulty: Faulty) -> None:
     assert [len(call["Statements"]) for call in faults.calls["BatchExecuteStatement"]] == [2, 2, 1]
 
 
-def test_a_batch_done_in_part_does_not_claim_that_nothing_was_written(faulty: Faulty) -> None:
+def test_of_a_batch_done_in_part_each_run_is_answered_and_nobody_says_that_the_rest_was_not_written(
+    faulty: Faulty,
+) -> None:
     stores, faults = faulty
     runs = [make_run(NOW + number) for number in range(3)]
     throttled = Step(refusal={"Responses": [{"Error": {"Code": "ThrottlingError"}}]}, status=200)
     faults.script("BatchExecuteStatement", statement_errors("ThrottlingError", 2), *[throttled] * FOR_EVER)
 
-    with pytest.raises(OutcomeUnknown):
-        stores.runs.insert(runs)
+    *put, left = stores.runs.insert(runs)
+
+    assert put == [None, None]
+    assert isinstance(left, OutcomeUnknown)
 
 
-def test_a_later_batch_that_is_throttled_does_not_claim_that_nothing_was_written(faulty: Faulty) -> None:
+def test_a_table_that_gives_out_after_a_batch_is_asked_for_no_other(faulty: Faulty) -> None:
     stores, faults = faulty
     faults.script("BatchExecuteStatement", Step(), *[THROTTLED] * FOR_EVER)
 
-    with pytest.raises(OutcomeUnknown):
-        stores.runs.insert([make_run(NOW + number) for number in range(30)])
-    assert stores.runs.get(make_run().key) is not None
+    answers = stores.runs.insert([make_run(NOW + number) for number in range(80)])
+
+    assert answers[:25] == [None] * 25
+    assert {type(answer) for answer in answers[25:]} == {OutcomeUnknown}
+    assert {len(call["Statements"]) for call in faults.calls["BatchExecuteStatement"]} == {25}
+    assert len(faults.calls["BatchExecuteStatement"]) < 15
 
 
-def test_a_statement_that_is_wrong_is_an_error_after_the_others_were_run(faulty: Faulty) -> None:
+@pytest.mark.parametrize("code", ["ValidationError", "ItemCollectionSizeLimitExceeded"])
+def test_a_run_that_is_refused_for_good_is_refused_alone(faulty: Faulty, code: str) -> None:
+    stores, faults = faulty
+    runs = [make_run(NOW + number) for number in range(30)]
+    faults.script("BatchExecuteStatement", statement_errors(code, 3))
+
+    answers = stores.runs.insert(runs)
+
+    assert isinstance(answers.pop(3), ItemRefused)
+    assert answers == [None] * 29
+    assert [stores.runs.get(run.key) for run in runs].count(None) == 1
+
+
+def test_rows_that_are_recorded_stand_though_one_is_refused(faulty: Faulty) -> None:
     stores, faults = faulty
     runs = [make_run(NOW + number) for number in range(30)]
     faults.script("BatchExecuteStatement", statement_errors("ValidationError", 3))
 
-    with pytest.raises(WriteRefused, match="ValidationError"):
-        stores.runs.insert(runs)
+    with pytest.raises(ItemRefused):
+        stores.runs.record(runs)
     assert [stores.runs.get(run.key) for run in runs].count(None) == 1
+
+
+@pytest.mark.parametrize("code", ["ValidationException", "SerializationException"])
+def test_a_call_that_is_refused_for_one_of_its_statements_is_made_for_the_others(faulty: Faulty, code: str) -> None:
+    stores, faults = faulty
+    runs = [make_run(NOW + number) for number in range(9)]
+    stores.runs.insert(runs)
+    bad = {"S": runs[4].run_id}
+
+    def refuse(params: dict[str, Any]) -> None:
+        if any(bad in statement["Parameters"] for statement in params["Statements"]):
+            # Whatever is no statement refuses the whole call.
+            params["Statements"] = [{"Statement": "nonsense"}]
+
+    def tell(parsed: dict[str, Any]) -> None:
+        if "Error" in parsed["Responses"][0]:
+            raise ClientError({"Error": {"Code": code, "Message": "on purpose"}}, "BatchExecuteStatement")
+
+    faults.script("BatchExecuteStatement", *[Step(request=refuse, answer=tell)] * FOR_EVER)
+
+    beats = [Heartbeat(run.key, run.token, Instant(run.lease_until + MINUTE)) for run in runs]
+    answers = stores.runs.heartbeat(beats)
+    ends = stores.runs.finish([finish_of(run) for run in runs])
+
+    assert answers.pop(4) is HeartbeatAnswer.FAILED
+    assert set(answers) == {HeartbeatAnswer.KEPT}
+    assert isinstance(ends.pop(4), ItemRefused)
+    assert ends == [SUCCEEDED] * 8
+
+
+def test_a_right_that_is_missing_is_said_of_the_call_and_not_of_each_run(faulty: Faulty) -> None:
+    stores, faults = faulty
+    faults.script("BatchExecuteStatement", refused("AccessDeniedException"))
+
+    with pytest.raises(WriteRefused, match="AccessDenied") as raised:
+        stores.runs.insert([make_run(), make_run(NOW + 1)])
+    assert not isinstance(raised.value, ItemRefused)
+    assert len(faults.calls["BatchExecuteStatement"]) == 1
+
+
+def test_a_run_that_moves_each_time_its_end_is_asked_for_is_given_up(faulty: Faulty) -> None:
+    stores, faults = faulty
+    run = make_run()
+    stores.runs.insert([run])
+    faults.script("UpdateItem", *[refused("ConditionalCheckFailedException")] * 1_000)
+
+    with pytest.raises(StoreContended):
+        stores.runs.request_cancel(run.key, at=NOW, expires_at=NOW)
+    assert len(faults.calls["UpdateItem"]) < 100
 
 
 def test_a_batch_throttled_to_the_end_wrote_nothing(faulty: Faulty) -> None:

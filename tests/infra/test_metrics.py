@@ -24,6 +24,7 @@ PROMISED = {
 GUARDED = {
     "lost-fires": "lost",
     "drift-over-the-objective": "drift",
+    "set-aside": "set_aside",
     "unowned-shards": "shards_unowned",
     "no-beat": "beats",
     "no-progress": "progress_lag",

@@ -265,3 +265,12 @@ class RemoteLane:
         self._network.call(
             self._host, "sqs", "lane.hide", (delivery, seconds), lambda one, time: self._lane.hide(one, seconds=time)
         )
+
+    def hide_all(self, deliveries: Sequence[Delivery], *, seconds: int) -> None:
+        self._network.call(
+            self._host,
+            "sqs",
+            "lane.hide",
+            (list(deliveries), seconds),
+            lambda all_, time: self._lane.hide_all(all_, seconds=time),
+        )

@@ -4,6 +4,7 @@ refused by a condition      ConditionFailed, TransactionRefused   the stores tur
 refused by rate, conflict   StoreThrottled, StoreContended        made again
 never sent                  Unreachable                           made again
 no answer, or 5xx           OutcomeUnknown                        made again: every call of ours may be repeated
+refused for what it holds   ItemRefused                           never made again
 an old receipt handle       StaleHandle                           no failure
 anything else               WriteRefused                          a mistake of ours, or a missing right
 """
@@ -15,7 +16,7 @@ from typing import Any
 from botocore import exceptions
 from botocore.parsers import ResponseParserError
 
-from shared.domain.errors import OutcomeUnknown, StoreContended, StoreError, StoreThrottled, WriteRefused
+from shared.domain.errors import ItemRefused, OutcomeUnknown, StoreContended, StoreError, StoreThrottled, WriteRefused
 
 #: Everything that a call of a client raises.
 CALL_FAILURES = (exceptions.BotoCoreError, exceptions.ClientError, ResponseParserError)
@@ -49,6 +50,8 @@ _CONFLICTS = {"TransactionConflict", "ReplicatedWriteConflict"}
 #: `TransactionInProgress`: the same request is still running, so an earlier attempt was received.
 _UNKNOWN = {"InternalServerError", "InternalError", "InternalFailure", "RequestTimeout", "TransactionInProgress"}
 
+#: What was sent is too large, or no text that can be stored.
+_OF_ITEM = {"ItemCollectionSizeLimitExceeded", "Serialization", "Validation", "ValidationError"}
 #: Of SQS, which also says `InvalidParameterValue` of the parameter ReceiptHandle.
 _STALE_HANDLES = {"MessageNotInflight", "ReceiptHandleIsInvalid"}
 
@@ -98,6 +101,8 @@ def fault_of_code(operation: str, code: str, message: str = "") -> StoreError:
         return OutcomeUnknown(operation, reason)
     if name in _STALE_HANDLES or (name == "InvalidParameterValue" and "ReceiptHandle" in message):
         return StaleHandle(operation, reason)
+    if name in _OF_ITEM:
+        return ItemRefused(operation, reason)
     return WriteRefused(operation, reason)
 
 

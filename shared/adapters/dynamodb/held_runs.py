@@ -8,6 +8,7 @@ from shared.adapters.dynamodb import run_rows
 from shared.adapters.dynamodb.attributes import Row, text, whole
 from shared.adapters.dynamodb.statements import Statement, Statements, update
 from shared.adapters.run_rules import is_running, stored_status
+from shared.domain.errors import StoreError
 from shared.domain.keys import RunKey
 from shared.domain.run import Finish, Run, RunStatus, as_cancelled
 from shared.ports.run_store import Heartbeat, HeartbeatAnswer
@@ -26,15 +27,17 @@ class HeldRuns:
 
     def heartbeat(self, beats: Sequence[Heartbeat]) -> list[HeartbeatAnswer]:
         statements = [self._heartbeat(beat, _UNCANCELLED) for beat in beats]
-        applied = self._statements.run_in_rounds("runs.heartbeat", statements, [beat.key for beat in beats])
-        answers = [HeartbeatAnswer.KEPT if is_applied else HeartbeatAnswer.FENCED for is_applied in applied]
+        applied = self._statements.each_in_rounds("runs.heartbeat", statements, [beat.key for beat in beats])
+        answers = [_answer_to_beat(each) for each in applied]
         # A request to cancel refuses the first, cheap write; whoever holds the run keeps it all the same.
         held = self._held_and_cancelled(beats, applied)
         statements = [self._heartbeat(beats[index]) for index in held]
-        again = self._statements.run_in_rounds("runs.heartbeat", statements, [beats[index].key for index in held])
-        for index, is_applied in zip(held, again, strict=True):
-            if is_applied:
+        again = self._statements.each_in_rounds("runs.heartbeat", statements, [beats[index].key for index in held])
+        for index, each in zip(held, again, strict=True):
+            if each is True:
                 answers[index] = HeartbeatAnswer.CANCEL_REQUESTED
+            elif each is not False:
+                answers[index] = HeartbeatAnswer.FAILED
         return answers
 
     def _heartbeat(self, beat: Heartbeat, missing: Sequence[str] = ()) -> Statement:
@@ -49,9 +52,11 @@ class HeldRuns:
         key = run_rows.key_of(beat.key)
         return update(self._table, key=key, sets=sets, where=_is_running(beat.token), missing=missing)
 
-    def _held_and_cancelled(self, held: Sequence[Heartbeat | Finish], applied: Sequence[bool]) -> list[int]:
+    def _held_and_cancelled(
+        self, held: Sequence[Heartbeat | Finish], applied: Sequence[bool | StoreError]
+    ) -> list[int]:
         """The indexes of those that were refused for nothing but a request to cancel."""
-        refused = [index for index, is_applied in enumerate(applied) if not is_applied]
+        refused = [index for index, each in enumerate(applied) if each is False]
         rows = self._get_many([held[index].key for index in refused])
         return [
             index
@@ -61,14 +66,16 @@ class HeldRuns:
             and row.cancel_requested_at is not None
         ]
 
-    def finish(self, finishes: Sequence[Finish]) -> list[RunStatus | None]:
+    def finish(self, finishes: Sequence[Finish]) -> list[RunStatus | StoreError | None]:
         statements = [self._finish(finish, _UNCANCELLED) for finish in finishes]
-        applied = self._statements.run_in_rounds("runs.finish", statements, [finish.key for finish in finishes])
-        answers = [finish.status if is_applied else None for finish, is_applied in zip(finishes, applied, strict=True)]
+        applied = self._statements.each_in_rounds("runs.finish", statements, [finish.key for finish in finishes])
+        answers = [_answer_to_end(finish, each) for finish, each in zip(finishes, applied, strict=True)]
         held = self._held_and_cancelled(finishes, applied)
         cancelled = [as_cancelled(finishes[index]) for index in held]
         statements = [self._finish(finish) for finish in cancelled]
-        self._statements.run_in_rounds("runs.finish", statements, [finish.key for finish in cancelled])
+        again = self._statements.each_in_rounds("runs.finish", statements, [finish.key for finish in cancelled])
+        for index, each in zip(held, again, strict=True):
+            answers[index] = each if isinstance(each, StoreError) else None
         refused = [index for index, answer in enumerate(answers) if answer is None]
         rows = self._get_many([finishes[index].key for index in refused])
         for index in refused:
@@ -87,3 +94,15 @@ class HeldRuns:
 
 def _is_running(token: int) -> Row:
     return {run_rows.TOKEN.name: whole(token), run_rows.STATUS.name: text(RunStatus.RUNNING)}
+
+
+def _answer_to_beat(applied: bool | StoreError) -> HeartbeatAnswer:
+    if isinstance(applied, StoreError):
+        return HeartbeatAnswer.FAILED
+    return HeartbeatAnswer.KEPT if applied else HeartbeatAnswer.FENCED
+
+
+def _answer_to_end(finish: Finish, applied: bool | StoreError) -> RunStatus | StoreError | None:
+    if isinstance(applied, StoreError):
+        return applied
+    return finish.status if applied else None

@@ -18,6 +18,7 @@ from shared.adapters.run_rules import is_claim_of, is_running, stored_status, ta
 from shared.config import TableNames
 from shared.domain.access import Receipt
 from shared.domain.entry import Entry
+from shared.domain.errors import StoreContended, StoreError
 from shared.domain.instants import Instant
 from shared.domain.keys import RunKey, run_id_of
 from shared.domain.pages import Page
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
 _LIST = "runs"
 _LONGEST_RUN_ID = 200
+#: A row that refuses an insert and is gone when it is read has just expired. Once is rare.
+_VANISHED_FOLLOWED = 3
+#: A run moves with each claim, attempt and end. Whoever loses so often against it asks again.
+_RACES_LOST = 20
 
 
 class DynamoRunStore:
@@ -48,22 +53,28 @@ class DynamoRunStore:
         self._held = HeldRuns(self._statements, tables.job_runs, self.get_many)
         self._failures = OwnerListing(self._queries, self._batches, failures_of_owner(self._table))
 
-    def insert(self, runs: Sequence[Run]) -> list[Run | None]:
+    def insert(self, runs: Sequence[Run]) -> list[Run | StoreError | None]:
         first = _first_of_each(runs)
-        existing = self._insert(list(first.values()))
+        met = self._insert(list(first.values()))
         # Later runs of a key meet the row that is there now, which may be the first of this very batch.
-        met = {key: existing.get(key, run) for key, run in first.items()}
-        return [existing.get(run.key) if run is first[run.key] else met[run.key] for run in runs]
+        return [met.get(run.key) if run is first[run.key] else met.get(run.key, first[run.key]) for run in runs]
 
-    def _insert(self, runs: Sequence[Run]) -> dict[RunKey, Run]:
-        """Put them, all of different keys; answers the rows that were there."""
-        statements = [insert(self._table, run_rows.write_run(run)) for run in runs]
-        applied = self._statements.run("runs.insert", statements)
-        refused = [run for run, was_applied in zip(runs, applied, strict=True) if not was_applied]
-        existing = self.get_many([run.key for run in refused])
-        # Expired between the insert and the read: then the place is free after all.
-        vanished = [run for run in refused if run.key not in existing]
-        return existing | (self._insert(vanished) if vanished else {})
+    def _insert(self, runs: Sequence[Run]) -> dict[RunKey, Run | StoreError]:
+        """Put them, all of different keys; answers the rows that were there, and why some could not be put."""
+        met: dict[RunKey, Run | StoreError] = {}
+        for _ in range(_VANISHED_FOLLOWED):
+            answers = self._statements.each(
+                "runs.insert", [insert(self._table, run_rows.write_run(run)) for run in runs]
+            )
+            met |= {run.key: each for run, each in zip(runs, answers, strict=True) if isinstance(each, StoreError)}
+            refused = [run for run, each in zip(runs, answers, strict=True) if each is False]
+            met |= self.get_many([run.key for run in refused])
+            # Expired between the insert and the read: then the place is free after all.
+            runs = [run for run in refused if run.key not in met]
+            if not runs:
+                return met
+        vanished = StoreContended("runs.insert", "each row that was in the way was gone when it was read")
+        return met | dict.fromkeys((run.key for run in runs), vanished)
 
     def record(self, runs: Sequence[Run]) -> list[bool]:
         first = _first_of_each(runs)
@@ -95,13 +106,15 @@ class DynamoRunStore:
     def heartbeat(self, beats: Sequence[Heartbeat]) -> list[HeartbeatAnswer]:
         return self._held.heartbeat(beats)
 
-    def finish(self, finishes: Sequence[Finish]) -> list[RunStatus | None]:
+    def finish(self, finishes: Sequence[Finish]) -> list[RunStatus | StoreError | None]:
         return self._held.finish(finishes)
 
     def postpone(self, finish: Finish, entry: Entry) -> RunStatus | None:
         if self._plans.postpone(finish, entry):
             return finish.status
         [answer] = self.finish([finish]) if self._is_cancelled(finish) else [None]
+        if isinstance(answer, StoreError):
+            raise answer
         return answer or stored_status(self.get(finish.key), finish)
 
     def _is_cancelled(self, finish: Finish) -> bool:
@@ -112,13 +125,14 @@ class DynamoRunStore:
         return self._plans.plan(run, entry, seen=seen, receipt=receipt)
 
     def request_cancel(self, key: RunKey, *, at: Instant, expires_at: Instant) -> Run | None:
-        row = self.get(key)
-        while row is not None:
+        for _ in range(_RACES_LOST):
+            row = self.get(key)
+            if row is None:
+                return None
             after = with_cancel_requested(row, at=at, expires_at=expires_at)
             if after == row or self._replace(after, seen=row):
                 return after
-            row = self.get(key)
-        return None
+        raise StoreContended("runs.request_cancel", f"{key}: its workers were faster each time")
 
     def _replace(self, run: Run, *, seen: Run) -> bool:
         """Write what a request to cancel changes, where nobody claimed, planned or ended the run since."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.faults import fault_of_code
 from shared.adapters.dynamodb.attributes import Row, Value
-from shared.domain.errors import OutcomeUnknown, StoreContended, StoreError, StoreThrottled
+from shared.domain.errors import ItemRefused, OutcomeUnknown, StoreContended, StoreError, StoreThrottled
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 #: What BatchExecuteStatement takes.
 BATCH = 25
 _REFUSED = {"ConditionalCheckFailed", "DuplicateItem"}
+#: The same statement may go through a moment later.
+_TRANSIENT = (StoreThrottled, StoreContended, OutcomeUnknown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,36 +76,73 @@ class Statements:
     def run(self, operation: str, statements: Sequence[Statement]) -> list[bool]:
         """Whether each was applied; False: refused, perhaps by an earlier attempt of its own whose answer was lost.
 
-        Raises WriteRefused when a statement is refused for another reason, after all others were run.
+        Raises StoreError when a statement failed, after all others were run.
         """
-        applied = [False] * len(statements)
-        broken: list[StoreError] = []
-        self._calls.in_batches(
-            operation,
-            range(len(statements)),
-            BATCH,
-            lambda batch: self._send(operation, statements, batch, applied, broken),
-        )
-        if broken:
-            raise broken[0]
-        return applied
+        return _all_done(self.each(operation, statements))
 
     def run_in_rounds(self, operation: str, statements: Sequence[Statement], rows: Sequence[Hashable]) -> list[bool]:
         """`run` for statements of which several may be about the same row, named in `rows`: they follow each other."""
-        applied = [False] * len(statements)
+        return _all_done(self.each_in_rounds(operation, statements, rows))
+
+    def each(self, operation: str, statements: Sequence[Statement]) -> list[bool | StoreError]:
+        """As `run`, but one that fails is answered with its error and hurts no other: ItemRefused when the table will
+        never take it, OutcomeUnknown when nobody knows whether it did. Raises StoreError when none was answered.
+        """
+        answers: dict[int, bool | StoreError] = {}
+        failure: StoreError | None = None
+        for start in range(0, len(statements), BATCH):
+            try:
+                self._run_batch(operation, statements, range(len(statements))[start : start + BATCH], answers)
+            except StoreError as error:
+                # The table is out: the others of the call would wait for it in vain, each batch anew.
+                failure = error
+                break
+        if failure is not None and not answers:
+            raise failure
+        unanswered = OutcomeUnknown(operation, "not answered" if failure is None else failure.reason)
+        return [answers.get(index, unanswered) for index in range(len(statements))]
+
+    def each_in_rounds(
+        self, operation: str, statements: Sequence[Statement], rows: Sequence[Hashable]
+    ) -> list[bool | StoreError]:
+        answers: list[bool | StoreError] = [False] * len(statements)
         for indexes in _rounds(rows):
-            answers = self.run(operation, [statements[index] for index in indexes])
-            for index, answer in zip(indexes, answers, strict=True):
-                applied[index] = answer
-        return applied
+            of_round = self.each(operation, [statements[index] for index in indexes])
+            for index, answer in zip(indexes, of_round, strict=True):
+                answers[index] = answer
+        return answers
+
+    def _run_batch(
+        self,
+        operation: str,
+        statements: Sequence[Statement],
+        batch: Sequence[int],
+        answers: dict[int, bool | StoreError],
+    ) -> None:
+        """Raises StoreError when the table does not answer, or asks for patience to the end."""
+        try:
+            self._calls.in_batches(
+                operation, batch, BATCH, lambda indexes: self._send(operation, statements, indexes, answers)
+            )
+        except Exception as error:
+            left = [index for index in batch if index not in answers]
+            if isinstance(error, StoreError) and not isinstance(error, ItemRefused):
+                raise
+            if len(left) == 1:
+                [index] = left
+                # Anything else was raised before the call, by what cannot even be written down.
+                answers[index] = error if isinstance(error, StoreError) else ItemRefused(operation, repr(error))
+                return
+            # The call was refused as a whole for what one of them holds: which one shows when they are sent apart.
+            for half in (left[: len(left) // 2], left[len(left) // 2 :]):
+                self._run_batch(operation, statements, half, answers)
 
     def _send(
         self,
         operation: str,
         statements: Sequence[Statement],
         batch: Sequence[int],
-        applied: list[bool],
-        broken: list[StoreError],
+        answers: dict[int, bool | StoreError],
     ) -> list[tuple[int, StoreError]]:
         request: list[Any] = [
             {"Statement": statements[index].text, "Parameters": list(statements[index].parameters)} for index in batch
@@ -112,15 +151,24 @@ class Statements:
         unprocessed: list[tuple[int, StoreError]] = []
         for index, response in zip(batch, answer["Responses"], strict=True):
             error = response.get("Error")
-            applied[index] = error is None
             if error is None or error["Code"] in _REFUSED:
+                answers[index] = error is None
                 continue
             failure = fault_of_code(operation, error["Code"], error.get("Message", ""))
-            if isinstance(failure, (StoreThrottled, StoreContended, OutcomeUnknown)):
+            if isinstance(failure, _TRANSIENT):
                 unprocessed.append((index, failure))
             else:
-                broken.append(failure)
+                answers[index] = failure
         return unprocessed
+
+
+def _all_done(answers: Sequence[bool | StoreError]) -> list[bool]:
+    applied: list[bool] = []
+    for answer in answers:
+        if isinstance(answer, StoreError):
+            raise answer
+        applied.append(answer)
+    return applied
 
 
 def _rounds(keys: Sequence[Hashable]) -> Iterator[list[int]]:

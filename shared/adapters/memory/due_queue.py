@@ -92,6 +92,10 @@ class MemoryDueQueue:
                 hidden_seconds = min(max(int(seconds), 0), LONGEST_HIDDEN_SECONDS)
                 message.visible_at = Instant(self._clock.now() + hidden_seconds * SECOND)
 
+    def hide_all(self, deliveries: Sequence[Delivery], *, seconds: int) -> None:
+        for delivery in deliveries:
+            self.hide(delivery, seconds=seconds)
+
     def _held(self, delivery: Delivery) -> _Message | None:
         """The message, unless it is gone or was received again since."""
         message = self._messages.get(delivery.message_id)

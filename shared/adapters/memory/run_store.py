@@ -20,6 +20,7 @@ from shared.adapters.run_rules import (
 )
 from shared.domain.access import Receipt
 from shared.domain.entry import Entry
+from shared.domain.errors import StoreError
 from shared.domain.instants import Instant
 from shared.domain.keys import RunKey, owner_of, run_id_of
 from shared.domain.pages import Page
@@ -35,7 +36,7 @@ class MemoryRunStore:
     def __init__(self, tables: MemoryTables) -> None:
         self._tables = tables
 
-    def insert(self, runs: Sequence[Run]) -> list[Run | None]:
+    def insert(self, runs: Sequence[Run]) -> list[Run | StoreError | None]:
         with self._tables.lock:
             return [self._insert(run) for run in runs]
 
@@ -71,7 +72,7 @@ class MemoryRunStore:
         self._tables.put_run(row, beat.lease_until)
         return HeartbeatAnswer.KEPT if row.cancel_requested_at is None else HeartbeatAnswer.CANCEL_REQUESTED
 
-    def finish(self, finishes: Sequence[Finish]) -> list[RunStatus | None]:
+    def finish(self, finishes: Sequence[Finish]) -> list[RunStatus | StoreError | None]:
         with self._tables.lock:
             return [self._finish(finish) for finish in finishes]
 

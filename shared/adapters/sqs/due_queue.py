@@ -81,30 +81,52 @@ class SqsDueQueue:
     def _delete_batch(self, handles: Sequence[str]) -> list[tuple[str, StoreError]]:
         entries: list[Any] = [{"Id": str(number), "ReceiptHandle": handle} for number, handle in enumerate(handles)]
         answer: dict[str, Any] = dict(self._client.delete_message_batch(QueueUrl=self._url, Entries=entries))
-        deleted = {entry["Id"] for entry in answer.get("Successful", [])}
-        reasons = {
-            entry["Id"]: fault_of_code("queue.delete", entry["Code"], entry.get("Message", ""))
-            for entry in answer.get("Failed", [])
-        }
-        unanswered = OutcomeUnknown("queue.delete", "not in the answer")
-        left = [(handle, reasons.get(str(number), unanswered)) for number, handle in enumerate(handles)]
-        return [
-            (handle, reason)
-            for number, (handle, reason) in enumerate(left)
-            if str(number) not in deleted and not isinstance(reason, StaleHandle)
-        ]
+        return _left("queue.delete", handles, answer)
 
     def hide(self, delivery: Delivery, *, seconds: int) -> None:
-        hidden_seconds = min(max(int(seconds), 0), LONGEST_HIDDEN_SECONDS)
         try:
             self._calls.repeat(
                 "queue.hide",
                 lambda: self._client.change_message_visibility(
-                    QueueUrl=self._url, ReceiptHandle=delivery.receipt_handle, VisibilityTimeout=hidden_seconds
+                    QueueUrl=self._url, ReceiptHandle=delivery.receipt_handle, VisibilityTimeout=_hidden(seconds)
                 ),
             )
         except StaleHandle:
             return
+
+    def hide_all(self, deliveries: Sequence[Delivery], *, seconds: int) -> None:
+        handles = list(dict.fromkeys(delivery.receipt_handle for delivery in deliveries))
+        self._calls.in_batches(
+            "queue.hide", handles, BATCH, lambda batch: self._hide_batch(batch, seconds=_hidden(seconds))
+        )
+
+    def _hide_batch(self, handles: Sequence[str], *, seconds: int) -> list[tuple[str, StoreError]]:
+        entries: list[Any] = [
+            {"Id": str(number), "ReceiptHandle": handle, "VisibilityTimeout": seconds}
+            for number, handle in enumerate(handles)
+        ]
+        answer: dict[str, Any] = dict(self._client.change_message_visibility_batch(QueueUrl=self._url, Entries=entries))
+        return _left("queue.hide", handles, answer)
+
+
+def _left(operation: str, handles: Sequence[str], answer: dict[str, Any]) -> list[tuple[str, StoreError]]:
+    """What of a batch was not done, and why; a stale handle is done with."""
+    done = {entry["Id"] for entry in answer.get("Successful", [])}
+    reasons = {
+        entry["Id"]: fault_of_code(operation, entry["Code"], entry.get("Message", ""))
+        for entry in answer.get("Failed", [])
+    }
+    unanswered = OutcomeUnknown(operation, "not in the answer")
+    left = [(handle, reasons.get(str(number), unanswered)) for number, handle in enumerate(handles)]
+    return [
+        (handle, reason)
+        for number, (handle, reason) in enumerate(left)
+        if str(number) not in done and not isinstance(reason, StaleHandle)
+    ]
+
+
+def _hidden(seconds: float) -> int:
+    return min(max(int(seconds), 0), LONGEST_HIDDEN_SECONDS)
 
 
 def _entry(index: int, dispatch: Dispatch) -> Any:

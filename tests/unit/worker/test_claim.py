@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from shared.adapters.memory import MemoryRunStore
 from shared.adapters.memory.clock import START
-from shared.domain.errors import OutcomeUnknown
+from shared.domain.errors import OutcomeUnknown, StoreError
 from shared.domain.instants import MINUTE, SECOND, Instant
 from shared.domain.run import Run, RunStatus
 from shared.schema import MAX_RECEIVE_COUNT
@@ -125,7 +125,7 @@ def test_a_claim_whose_answer_was_lost_is_ours_and_costs_no_attempt(shop: Worksh
     class LosesAnswer(MemoryRunStore):
         lost = 0
 
-        def insert(self, runs: list[Run]) -> list[Run | None]:  # type: ignore[override]
+        def insert(self, runs: list[Run]) -> list[Run | StoreError | None]:  # type: ignore[override]
             rows = super().insert(runs)
             if not self.lost:
                 self.lost += 1

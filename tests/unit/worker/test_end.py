@@ -9,7 +9,7 @@ import pytest
 
 from functions.worker.targets import failed, succeeded
 from shared.adapters.memory import MemoryRunStore
-from shared.domain.errors import OutcomeUnknown, StoreThrottled
+from shared.domain.errors import OutcomeUnknown, StoreError, StoreThrottled
 from shared.domain.instants import DAY, MINUTE, SECOND
 from shared.domain.limits import MAX_ERROR_LENGTH, MAX_OUTPUT_BYTES
 from shared.domain.run import Finish, RunStatus
@@ -127,7 +127,7 @@ class _Faulty(MemoryRunStore):
     faults: list[Exception]
     sizes: list[int]
 
-    def finish(self, finishes: Sequence[Finish]) -> list[RunStatus | None]:
+    def finish(self, finishes: Sequence[Finish]) -> list[RunStatus | StoreError | None]:
         self.sizes.append(len(finishes))
         if self.faults:
             fault = self.faults.pop()

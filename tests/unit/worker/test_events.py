@@ -13,7 +13,7 @@ from functions.worker.executor import Executor
 from functions.worker.targets import failed, succeeded, timed_out
 from functions.worker.targets.pausing import Pauses
 from shared.adapters.memory import MemoryEventBus, MemoryRunStore
-from shared.domain.errors import StoreThrottled
+from shared.domain.errors import StoreError, StoreThrottled
 from shared.domain.events import SCHEMAS, Event, EventType
 from shared.domain.job import JobState, RetryPolicy
 from shared.domain.run import Finish, RunStatus
@@ -120,7 +120,7 @@ def test_a_job_that_its_receiver_pauses_is_told(shop: Workshop) -> None:
 
 
 class Refusing(MemoryRunStore):
-    def finish(self, finishes: Sequence[Finish]) -> list[RunStatus | None]:
+    def finish(self, finishes: Sequence[Finish]) -> list[RunStatus | StoreError | None]:
         raise StoreThrottled("runs.finish", f"{len(finishes)} on purpose")
 
 

@@ -13,7 +13,7 @@ from functions.worker.lambda_host import LambdaHost
 from functions.worker.parts import WorkerParts
 from functions.worker.targets import Call, Outcome, Targets, failed, succeeded
 from shared.adapters.memory import MemoryRunStore, SeededRandomness
-from shared.domain.errors import StoreThrottled
+from shared.domain.errors import StoreError, StoreThrottled
 from shared.domain.instants import MINUTE, SECOND, Instant
 from shared.domain.message import encode
 from shared.domain.run import Run, RunStatus
@@ -128,7 +128,7 @@ def test_when_claiming_fails_every_message_stays(shop: Workshop) -> None:
     deliveries = shop.receive()
 
     class Throttled(MemoryRunStore):
-        def insert(self, runs: Sequence[Run]) -> list[Run | None]:
+        def insert(self, runs: Sequence[Run]) -> list[Run | StoreError | None]:
             raise StoreThrottled("insert", f"{len(runs)} too many")
 
     answer = host_over(shop, run_store=Throttled(shop.tables)).handle(event_of(deliveries), Remaining())

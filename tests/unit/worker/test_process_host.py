@@ -16,6 +16,7 @@ from functions.worker.targets import Call, Outcome, succeeded
 from shared.adapters.ecs import NoTaskProtection
 from shared.adapters.memory import MemoryDueQueue, MemoryRunStore
 from shared.adapters.system import SystemClock
+from shared.domain.errors import StoreError
 from shared.domain.instants import Instant
 from shared.domain.message import Dispatch
 from shared.domain.run import Finish, Run, RunStatus
@@ -114,7 +115,7 @@ def test_a_stop_finishes_what_runs_and_hands_back_what_is_held(shop: Workshop) -
     claimed, started, go_on = Event(), Event(), Event()
 
     class Watched(MemoryRunStore):
-        def insert(self, runs: Sequence[Run]) -> list[Run | None]:
+        def insert(self, runs: Sequence[Run]) -> list[Run | StoreError | None]:
             rows = super().insert(runs)
             if any(run.slot == held_slot for run in runs):
                 claimed.set()
@@ -214,7 +215,7 @@ def test_a_step_that_fails_is_tried_again(shop: Workshop) -> None:
     failed, done = Event(), Event()
 
     class FailsOnce(MemoryRunStore):
-        def finish(self, finishes: Sequence[Finish]) -> list[RunStatus | None]:
+        def finish(self, finishes: Sequence[Finish]) -> list[RunStatus | StoreError | None]:
             if not failed.is_set():
                 failed.set()
                 raise ZeroDivisionError
