@@ -7,7 +7,7 @@ from carillon.cli.commands import Commands, json_object, json_value, limit_optio
 from carillon.cli.output import Failure, Shown, erased, first_of
 from carillon.client import Client
 
-COLUMNS: Final = ("job_id", "state", "next_slots", "last_run.status", "group", "name")
+COLUMNS: Final = ("job_id", "state", "next_slots", "last_runs.0.status", "group", "name")
 _CHANGED: Final = ("job_id", "status", "state", "outcome", "problem.detail")
 
 
@@ -72,7 +72,7 @@ def create_job(client: Client, chosen: Namespace) -> Shown:
 
 def list_jobs(client: Client, chosen: Namespace) -> Shown:
     found = client.list_jobs(
-        state=chosen.state, group=chosen.group, tags=dict(chosen.tag), name_prefix=chosen.name_prefix
+        state=chosen.state, group=chosen.group, tags=dict(chosen.tag), name_prefix=chosen.name_prefix, last_runs=1
     )
     return first_of(found, chosen.limit, COLUMNS)
 

@@ -75,7 +75,10 @@ def lines(document: Mapping[str, Any]) -> str:
 def value_at(document: Mapping[str, Any], path: str) -> Any:
     value: Any = document
     for name in path.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
+        if isinstance(value, list) and name.isdigit():
+            value = value[int(name)] if int(name) < len(value) else None
+        else:
+            value = value.get(name) if isinstance(value, Mapping) else None
     return value
 
 

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import Final
+from typing import Final, get_args
 
 from carillon.cli.commands import Commands, limit_option, schedule_of, schedule_options
 from carillon.cli.output import Failure, Shown, first_of
 from carillon.client import Client
+from carillon.client.run_documents import Kind, Status
 
 COLUMNS: Final = ("run_id", "kind", "status", "reason", "started_at", "drift_ms.total", "attempt", "error.message")
+_STATUSES: Final = get_args(Status)
+_KINDS: Final = get_args(Kind)
 _FAILED: Final = ("job_id", "run_id", "status", "ended_at", "attempt", "error.type", "error.message")
 _REDRIVEN: Final = ("job_id", "run_id", "outcome", "starts_at")
 _BACKFILLED: Final = ("slot", "run_id", "outcome")
@@ -17,6 +20,10 @@ _SLOTS: Final = ("slot", "local", "fires", "marks")
 def register(commands: Commands) -> None:
     listed = commands.add("runs list", list_runs, "list the runs of a job, newest first")
     listed.add_argument("job_id")
+    listed.add_argument("--status", action="append", default=[], choices=_STATUSES, help="may be repeated")
+    listed.add_argument("--kind", choices=_KINDS)
+    listed.add_argument("--since", metavar="INSTANT", help="whose slot is then or later")
+    listed.add_argument("--until", metavar="INSTANT", help="whose slot is before")
     limit_option(listed)
     for word, about, run in (
         ("get", "show a run", get_run),
@@ -50,7 +57,8 @@ def register(commands: Commands) -> None:
 
 
 def list_runs(client: Client, chosen: Namespace) -> Shown:
-    return first_of(client.runs(chosen.job_id), chosen.limit, COLUMNS)
+    found = client.runs(chosen.job_id, statuses=chosen.status, kind=chosen.kind, since=chosen.since, until=chosen.until)
+    return first_of(found, chosen.limit, COLUMNS)
 
 
 def get_run(client: Client, chosen: Namespace) -> Shown:

@@ -20,7 +20,16 @@ from carillon.client.access_documents import Grant, Key, NewKey, NewSigningKey, 
 from carillon.client.client import Client
 from carillon.client.errors import CarillonError, NoAnswer, NotEnded, Problem
 from carillon.client.fleet_documents import Fleet, Health, OwnerErasure
-from carillon.client.job_documents import BatchItem, BulkItem, Cancellation, Job, JobChanges, JobDefinition, NewJob
+from carillon.client.job_documents import (
+    BatchItem,
+    BulkItem,
+    Cancellation,
+    Job,
+    JobChanges,
+    JobDefinition,
+    ListedJob,
+    NewJob,
+)
 from carillon.client.run_documents import Backfill, Explanation, PreviewedSlot, Redrive, Run
 from carillon.client.schedules import Schedule, at, cron, every, in_
 
@@ -39,6 +48,7 @@ __all__ = [
     "JobChanges",
     "JobDefinition",
     "Key",
+    "ListedJob",
     "NewJob",
     "NewKey",
     "NewSigningKey",

@@ -38,7 +38,21 @@ class FieldError:
 
 
 class CarillonError(Exception):
-    """All that the client raises besides wrong arguments."""
+    """All that the client raises besides wrong arguments.
+
+    It can be copied and pickled, as task queues and process pools do with what a task raised.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Python would call the class with the message alone.
+        return _blank, (type(self), self.args), self.__dict__
+
+
+def _blank(kind: type[CarillonError], args: tuple[object, ...]) -> CarillonError:
+    """An error whose members are still to be set."""
+    error = kind.__new__(kind)
+    error.args = args
+    return error
 
 
 class NoAnswer(CarillonError):

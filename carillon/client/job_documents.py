@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
+from carillon.client.run_documents import BriefRun
 from carillon.client.schedules import Duration, Schedule
 
 State = Literal["active", "paused", "completed", "cancelled"]
@@ -83,7 +84,7 @@ class LastRun(TypedDict):
     status: str
 
 
-class Job(TypedDict):
+class _Shown(TypedDict):
     """Instants are RFC 3339 in UTC, which `datetime.fromisoformat` reads."""
 
     job_id: str
@@ -107,11 +108,20 @@ class Job(TypedDict):
     #: For `if_match`.
     revision: int
     next_slots: list[str]
-    last_run: LastRun | None
     created_at: str
     created_by: str
     updated_at: str
     updated_by: str
+
+
+class Job(_Shown):
+    last_run: LastRun | None
+
+
+class ListedJob(_Shown):
+    """With its newest runs, newest first, where they were asked for."""
+
+    last_runs: NotRequired[list[BriefRun]]
 
 
 class Purge(TypedDict):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Unpack
 
 from carillon.client.connection import Connection, path_to
-from carillon.client.job_documents import Cancellation, Job, JobChanges, JobDefinition, State
+from carillon.client.job_documents import Cancellation, Job, JobChanges, JobDefinition, ListedJob, State
 from carillon.client.repeating import Repeat
 
 
@@ -29,15 +29,15 @@ class JobCalls:
         job_id: str,
         *,
         if_match: int | None = None,
-        only_create: bool = False,
+        create_only: bool = False,
         **definition: Unpack[JobDefinition],
     ) -> Job:
         """Create the job, or make it what the definition says: what it leaves out gets its default, but `state` stays.
 
-        `if_match` is the revision it must be at; `only_create` changes no job that is there. Raises PreconditionFailed
+        `if_match` is the revision it must be at; `create_only` changes no job that is there. Raises PreconditionFailed
         when that is not so.
         """
-        headers = {**_if_match(if_match), **({"If-None-Match": "*"} if only_create else {})}
+        headers = {**_if_match(if_match), **({"If-None-Match": "*"} if create_only else {})}
         # A repeat would find its own first success in the way, or count `in` from a later moment.
         is_same = not headers and "in" not in definition["schedule"]
         repeat = Repeat.ALWAYS if is_same else Repeat.UNSENT
@@ -87,12 +87,13 @@ class JobCalls:
         group: str | None = None,
         tags: Mapping[str, str] | None = None,
         name_prefix: str | None = None,
+        last_runs: int | None = None,
         page_size: int | None = None,
-    ) -> Iterator[Job]:
-        """Newest first. A job must have all of the tags."""
+    ) -> Iterator[ListedJob]:
+        """Newest first. A job must have all of the tags. Each is shown with `last_runs` of its newest runs: 0 to 20."""
         listed = [f"{name}:{value}" for name, value in (tags or {}).items()]
-        query = {"state": state, "group": group, "tag": listed, "name_prefix": name_prefix, "limit": page_size}
-        return self._connection.items(path_to("jobs"), query)
+        query = {"state": state, "group": group, "tag": listed, "name_prefix": name_prefix}
+        return self._connection.items(path_to("jobs"), {**query, "last_runs": last_runs, "limit": page_size})
 
     def pause(self, job_id: str, *, if_match: int | None = None) -> Job:
         """Nothing starts until it is resumed."""

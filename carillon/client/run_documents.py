@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, NotRequired, TypedDict
 
 Status = Literal["waiting", "running", "succeeded", "failed", "timed_out", "cancelled", "skipped"]
+Kind = Literal["scheduled", "manual", "backfill", "catch_up"]
 
 
 class RunError(TypedDict):
@@ -43,7 +44,7 @@ class Run(TypedDict):
 
     run_id: str
     job_id: str
-    kind: Literal["scheduled", "manual", "backfill", "catch_up"]
+    kind: Kind
     slot: str
     fire_at: str
     status: Status
@@ -65,6 +66,19 @@ class Run(TypedDict):
     progress: str | None
     attempts: list[Attempt]
     gap: NotRequired[Gap]
+
+
+class BriefRun(TypedDict):
+    """What a list of jobs shows of a run."""
+
+    run_id: str
+    kind: Kind
+    slot: str
+    status: Status
+    reason: str | None
+    started_at: str | None
+    ended_at: str | None
+    drift_ms: Drift | None
 
 
 class BackfilledSlot(TypedDict):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, Final
 
 from carillon.client.connection import Connection, path_to
 from carillon.client.errors import NotEnded, RunNotFound
-from carillon.client.run_documents import Backfill, Explanation, PreviewedSlot, Redrive, Run
+from carillon.client.run_documents import Backfill, Explanation, Kind, PreviewedSlot, Redrive, Run, Status
 from carillon.client.schedules import Moment, Schedule, moment_text
 
 #: Looks at a run that is awaited: soon after it was asked for, and then less and less often.
@@ -50,9 +50,27 @@ class RunCalls:
         backfill: Backfill = self._connection.call("POST", path_to("jobs", job_id, "backfills"), body)
         return backfill
 
-    def runs(self, job_id: str, *, page_size: int | None = None) -> Iterator[Run]:
-        """Newest first. They outlive their job. Raises JobNotFound."""
-        return self._connection.items(path_to("jobs", job_id, "runs"), {"limit": page_size})
+    def runs(
+        self,
+        job_id: str,
+        *,
+        statuses: Sequence[Status] = (),
+        kind: Kind | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        page_size: int | None = None,
+    ) -> Iterator[Run]:
+        """Newest first: those that have one of the statuses, and since <= slot < until. They outlive their job. Raises
+        JobNotFound.
+        """
+        query = {
+            "status": [str(status) for status in statuses],
+            "kind": kind,
+            "since": moment_text(since),
+            "until": moment_text(until),
+            "limit": page_size,
+        }
+        return self._connection.items(path_to("jobs", job_id, "runs"), query)
 
     def get_run(self, job_id: str, run_id: str) -> Run:
         """Raises RunNotFound."""

@@ -16,10 +16,11 @@ from functions.api.changes import check_payload
 from functions.api.documents import backfill_document, run_document
 from functions.api.editor import JobEditor
 from functions.api.gate import call_of
-from functions.api.requests import Backfill, RunNow, validated
+from functions.api.requests import Backfill, RunNow
 from functions.api.responses import Answer, answer
 from functions.api.routing import JSON_BODY, Route
 from functions.api.run_planner import RunPlanner, payload_json_of
+from functions.api.validating import validated
 from shared.domain.access import Scope
 from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.instants import Instant, to_rfc3339

@@ -14,15 +14,17 @@ from functions.api.editor import JobEditor
 from functions.api.gate import Call, call_of
 from functions.api.items import failed_item
 from functions.api.refusals import KeyReused, NotAttempted
-from functions.api.requests import CreateBatch, CreateJob, validated
+from functions.api.requests import CreateBatch, CreateJob
 from functions.api.responses import Answer, answer
 from functions.api.routing import JSON_BODY, Route
+from functions.api.validating import validated
 from shared.domain.access import Scope
 from shared.domain.errors import CarillonError
-from shared.domain.limits import MAX_BATCH_BODY_BYTES
+from shared.domain.limits import MAX_BATCH_BODY_BYTES, MAX_PROBLEMS, MAX_PROBLEMS_OF_BATCH
 
 #: What is not begun by then is left for a repeat: the answer must be out before API Gateway gives up.
 BEGUN_WITHIN_SECONDS: Final = 20.0
+_LONGEST_SHOWN: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +50,14 @@ class BatchRoutes:
         """The answer has an item for each of the request, in its order."""
         call = call_of(request)
         until = self.backend.clock.monotonic() + BEGUN_WITHIN_SECONDS
-        items = [self._create(call, number, item, until) for number, item in enumerate(body.items)]
+        items: list[Document] = []
+        left = MAX_PROBLEMS_OF_BATCH
+        for number, item in enumerate(body.items):
+            items.append(self._create(call, number, item, until, most_problems=min(left, MAX_PROBLEMS)))
+            left -= len(items[-1].get("problem", {}).get("errors", ()))
         return answer({"items": items})
 
-    def _create(self, call: Call, number: int, item: dict[str, Any], until: float) -> Document:
+    def _create(self, call: Call, number: int, item: dict[str, Any], until: float, *, most_problems: int) -> Document:
         if call.keyed is not None:
             call = replace(call, keyed=call.keyed.of_item(number))
         try:
@@ -62,7 +68,13 @@ class BatchRoutes:
             # The key stands for the whole request, and this is another one.
             raise
         except CarillonError as error:
-            return {"job_id": item.get("job_id"), **failed_item(error, call.request_id)}
+            failed = failed_item(error, call.request_id, most_problems=most_problems)
+            return {"job_id": _shown(item.get("job_id")), **failed}
         if not creation.is_repeat:
             audit.record("job.create", call, creation.job)
         return {"job_id": creation.job.job_id, "status": 201, "revision": creation.job.revision}
+
+
+def _shown(job_id: object) -> str | None:
+    """What the item calls itself, if that can be one's name: it is the caller's, and may be of any size."""
+    return job_id if isinstance(job_id, str) and len(job_id) <= _LONGEST_SHOWN else None

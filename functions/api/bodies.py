@@ -10,12 +10,13 @@ import json
 import re
 from collections.abc import Iterator
 from hashlib import sha256
+from itertools import islice
 from math import isfinite
 from typing import Any, NoReturn
 
 from functions.api.refusals import BodyUnreadable
 from shared.domain.errors import FieldProblem, InvalidRequest
-from shared.domain.limits import MAX_DEPTH
+from shared.domain.limits import MAX_DEPTH, MAX_PROBLEMS
 
 Document = dict[str, Any]
 
@@ -40,7 +41,7 @@ def read_body(text: str) -> Document:
         raise BodyUnreadable(f"no JSON that Carillon reads: {error}") from error
     if not isinstance(document, dict):
         raise BodyUnreadable('the body is a JSON object: {"...": ...}')
-    problems = list(_unstorable(document))
+    problems = list(islice(_unstorable(document), MAX_PROBLEMS))
     if problems:
         raise InvalidRequest(problems)
     return document

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Final
 
 from functions.api.bodies import Document, compact, merge_patch
 from functions.api.documents import definition
 from functions.api.lanes import lane_for
 from functions.api.refusals import JobEnded
-from functions.api.requests import EXAMPLES, CreateJob, MisfireDocument, validated
+from functions.api.requests import EXAMPLES, CreateJob, MisfireDocument
 from functions.api.retries import read_retry
+from functions.api.validating import validated
 from shared.domain.durations import format_duration, parse_duration
 from shared.domain.errors import FieldProblem, InvalidRequest, PayloadTooLarge
 from shared.domain.instants import Instant
 from shared.domain.job import Job, JobState, next_generation
-from shared.domain.limits import MAX_KEEP_AFTER_COMPLETION_MS, MAX_PAYLOAD_BYTES, MAX_TIMEOUT_MS, MIN_TIMEOUT_MS
+from shared.domain.limits import (
+    MAX_KEEP_AFTER_COMPLETION_MS,
+    MAX_PAYLOAD_BYTES,
+    MAX_PROBLEMS,
+    MAX_TIMEOUT_MS,
+    MIN_TIMEOUT_MS,
+)
 from shared.domain.schedules import ONE_TIME_MISFIRE, At, Every, Misfire, Schedule, next_slot, parse_schedule
 from shared.domain.targets import parse_target
 from shared.domain.templates import faults_of
@@ -192,7 +200,7 @@ def check_payload(payload: object) -> None:
     if size > MAX_PAYLOAD_BYTES:
         detail = f"the payload has {size} bytes as JSON; at most {MAX_PAYLOAD_BYTES} are taken"
         raise PayloadTooLarge(FieldProblem("#/payload", detail, EXAMPLES["#/payload"]))
-    if faults := list(faults_of(payload, "#/payload")):
+    if faults := list(islice(faults_of(payload, "#/payload"), MAX_PROBLEMS)):
         raise InvalidRequest(faults)
 
 

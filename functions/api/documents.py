@@ -46,6 +46,12 @@ def definition(job: Job) -> Document:
 
 
 def job_document(job: Job, *, now: Instant, last_run: Run | None) -> Document:
+    newest = None if last_run is None else {"run_id": last_run.run_id, "status": str(last_run.status)}
+    return {**listed_job_document(job, now=now), "last_run": newest}
+
+
+def listed_job_document(job: Job, *, now: Instant) -> Document:
+    """Without what only the table of runs knows: a list reads that for nobody who did not ask."""
     coming = islice(slots(job.schedule, now), SLOTS_SHOWN) if job.state is JobState.ACTIVE else ()
     return {
         **definition(job),
@@ -53,7 +59,6 @@ def job_document(job: Job, *, now: Instant, last_run: Run | None) -> Document:
         "generation": job.generation,
         "revision": job.revision,
         "next_slots": [to_rfc3339(slot) for slot in coming],
-        "last_run": None if last_run is None else {"run_id": last_run.run_id, "status": str(last_run.status)},
         "created_at": to_rfc3339(job.created_at),
         "created_by": job.created_by,
         "updated_at": to_rfc3339(job.updated_at),
@@ -90,6 +95,13 @@ def run_document(job_id: str, run: Run) -> Document:
         first, last = to_rfc3339(run.gap.first), to_rfc3339(run.gap.last)
         document["gap"] = {"first": first, "last": last, "count": run.gap.count}
     return document
+
+
+def brief_run_document(run: Run) -> Document:
+    """What a list of jobs shows of a run."""
+    shown = ("run_id", "kind", "slot", "status", "reason", "started_at", "ended_at", "drift_ms")
+    whole = run_document(job_id_of(run.job_key), run)
+    return {name: whole[name] for name in shown}
 
 
 def backfill_document(candidates: Sequence[Candidate], next_from: Instant | None, *, is_dry: bool) -> Document:

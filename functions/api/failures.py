@@ -15,6 +15,7 @@ from functions.api import audit
 from functions.api.backend import Backend
 from functions.api.documents import redrive_document, run_document
 from functions.api.gate import Call, call_of
+from functions.api.paging import answer_page
 from functions.api.requests import Cursor, Limit, RedriveRuns
 from functions.api.responses import Answer, answer
 from functions.api.routing import JSON_BODY, Route
@@ -61,9 +62,11 @@ class FailureRoutes:
         del status
         call = call_of(request)
         only = FailureFilter(job_id, error_type, _instant(since, "#/since"), _instant(until, "#/until"))
-        page = self.backend.runs.list_failures(call.caller.owner_id, only=only, limit=limit, cursor=cursor)
-        items = [run_document(job_id_of(run.job_key), run) for run in page.items]
-        return answer({"items": items, "next_cursor": page.cursor})
+
+        def read(most: int) -> Page[Run]:
+            return self.backend.runs.list_failures(call.caller.owner_id, only=only, limit=most, cursor=cursor)
+
+        return answer_page(read, lambda run: run_document(job_id_of(run.job_key), run), limit)
 
     def redrive(self, body: RedriveRuns, request: Request) -> Answer:
         """The rate is kept over all redrives of the owner: each begins where the one before ends."""

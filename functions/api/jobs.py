@@ -12,26 +12,32 @@ from pydantic import Field
 
 from functions.api import audit
 from functions.api.backend import Backend
+from functions.api.bodies import Document
 from functions.api.changes import patched, with_state
-from functions.api.documents import cancellation_document, etag_of, job_document
+from functions.api.documents import (
+    brief_run_document,
+    cancellation_document,
+    etag_of,
+    job_document,
+    listed_job_document,
+)
 from functions.api.editor import Change, JobEditor
 from functions.api.gate import Call, call_of
+from functions.api.paging import answer_page
 from functions.api.requests import CreateJob, Cursor, Limit, check_job_id
-from functions.api.responses import Answer, answer, encoded
+from functions.api.responses import Answer, answer
 from functions.api.routing import JSON_BODY, PATCH_BODY, Route
 from shared.domain.access import Scope
 from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.instants import Instant
 from shared.domain.job import Job, JobState
-from shared.domain.limits import DEFAULT_PAGE, MAX_GROUP_LENGTH, MAX_NAME_LENGTH
+from shared.domain.limits import DEFAULT_PAGE, MAX_GROUP_LENGTH, MAX_LAST_RUNS, MAX_NAME_LENGTH
 from shared.domain.pages import Page
 from shared.domain.run import Run
 from shared.ports import JobFilter
 
 #: Runs that one DELETE with `purge` erases.
 MAX_ERASED_RUNS = 1_000
-#: Of all payloads on a page, as answered: well inside what a Lambda may answer (6 MB).
-MAX_PAGE_LENGTH = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +46,7 @@ class JobRoutes:
     editor: JobEditor
 
     def routes(self) -> list[Route]:
-        filters = ("state", "group", "tag", "name_prefix", "cursor", "limit")
+        filters = ("state", "group", "tag", "name_prefix", "last_runs", "cursor", "limit")
         return [
             Route("POST", "/v1/jobs", self.create, Scope.WRITE, body=JSON_BODY, model=CreateJob),
             Route("GET", "/v1/jobs", self.list, Scope.READ, query=filters),
@@ -83,16 +89,18 @@ class JobRoutes:
         group: Annotated[str | None, Query(), Field(max_length=MAX_GROUP_LENGTH)] = None,
         tag: Annotated[list[str] | None, Query()] = None,
         name_prefix: Annotated[str | None, Query(), Field(max_length=MAX_NAME_LENGTH)] = None,
+        last_runs: Annotated[int, Query(), Field(ge=0, le=MAX_LAST_RUNS)] = 0,
         cursor: Cursor = None,
         limit: Limit = DEFAULT_PAGE,
     ) -> Answer:
         del tag  # Declared for the OpenAPI document; Powertools cuts values at commas.
         call = call_of(request)
         only = JobFilter(JobState(state) if state else None, group, _tags_of(call), name_prefix)
-        page = self._page(call, only, limit, cursor)
-        now = self.backend.clock.now()
-        items = [job_document(job, now=now, last_run=self._last_run(job)) for job in page.items]
-        return answer({"items": items, "next_cursor": page.cursor})
+
+        def read(most: int) -> Page[Job]:
+            return self.backend.jobs.list_of_owner(call.caller.owner_id, only=only, limit=most, cursor=cursor)
+
+        return answer_page(read, lambda job: self._listed(job, last_runs), limit)
 
     def get(self, job_id: str, request: Request) -> Answer:
         return self._shown(self.editor.job(call_of(request), job_id))
@@ -138,13 +146,12 @@ class JobRoutes:
         document = job_document(job, now=self.backend.clock.now(), last_run=self._last_run(job))
         return answer(document, headers={"ETag": etag_of(job)})
 
-    def _page(self, call: Call, only: JobFilter, limit: int, cursor: str | None) -> Page[Job]:
-        """A page whose payloads fit an answer; a shorter one where they are large."""
-        while True:
-            page = self.backend.jobs.list_of_owner(call.caller.owner_id, only=only, limit=limit, cursor=cursor)
-            if limit == 1 or sum(len(encoded(job.payload)) for job in page.items) <= MAX_PAGE_LENGTH:
-                return page
-            limit //= 2
+    def _listed(self, job: Job, last_runs: int) -> Document:
+        document = listed_job_document(job, now=self.backend.clock.now())
+        if last_runs:
+            newest = self.backend.runs.list_of_job(job.job_key, limit=last_runs).items
+            document["last_runs"] = [brief_run_document(run) for run in newest]
+        return document
 
     def _last_run(self, job: Job) -> Run | None:
         newest = self.backend.runs.list_of_job(job.job_key, limit=1).items

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
-from typing import Annotated, Any, Final, Literal, TypeVar
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
 
 from aws_lambda_powertools.event_handler.openapi.params import Query
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from functions.api.bodies import Document, pointer_to
 from shared.domain.access import Scope
 from shared.domain.durations import format_duration
 from shared.domain.errors import FieldProblem, InvalidRequest
@@ -37,8 +35,6 @@ from shared.domain.limits import (
     UNSENDABLE,
 )
 from shared.domain.targets import EXAMPLE_TARGET
-
-M = TypeVar("M", bound=BaseModel)
 
 Limit = Annotated[int, Query(), Field(ge=1, le=MAX_PAGE)]
 Cursor = Annotated[str | None, Query()]
@@ -243,49 +239,3 @@ EXAMPLES: Final[Mapping[str, object]] = {
     "#/on": False,
     "#/items": [{"schedule": EXAMPLE_SCHEDULE, "target": EXAMPLE_TARGET}],
 }
-
-
-def validated(model: type[M], document: Document) -> M:
-    """Raises InvalidRequest with every problem of the document."""
-    try:
-        return model.model_validate(document)
-    except ValidationError as error:
-        raise InvalidRequest(problems_of(error.errors(include_url=False), model)) from error
-
-
-def problems_of(errors: Sequence[Any], model: type[BaseModel] | None = None) -> list[FieldProblem]:
-    """Pydantic's errors as ours; `model` is the one that the names of the top level belong to."""
-    return [_problem_of(error, model) for error in errors]
-
-
-def _problem_of(error: Mapping[str, Any], model: type[BaseModel] | None) -> FieldProblem:
-    path = [part for part in error["loc"] if part != "[key]"]
-    pointer = pointer_to(*path)
-    parent = pointer_to(*path[:-1])
-    if error["type"] == "extra_forbidden":
-        return FieldProblem(pointer, _unknown_member(path, model), EXAMPLES.get(parent))
-    example = EXAMPLES.get(pointer, EXAMPLES.get(pointer_to(*path[:1])) if len(path) == 1 else None)
-    if error["type"] == "missing":
-        return FieldProblem(pointer, f"{path[-1] if path else 'the body'} is missing", example)
-    if "[key]" in error["loc"] or (example is None and path[:1] == ["tags"]):
-        example = "finance"
-    message = str(error.get("ctx", {}).get("detail") or error["msg"])
-    return FieldProblem(pointer, message[:1].lower() + message[1:], example)
-
-
-def _unknown_member(path: list[Any], model: type[BaseModel] | None) -> str:
-    name = str(path[-1])
-    if len(path) == 1 and name in READ_ONLY:
-        return f"{name} is set by Carillon; leave it out"
-    known = _members(path[:-1], model)
-    near = get_close_matches(name, known, n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    return f"unknown; known here: {', '.join(known)}{hint}"
-
-
-def _members(path: list[Any], model: type[BaseModel] | None) -> list[str]:
-    for name in path:
-        found = model.model_fields.get(name) if model else None
-        annotation = found.annotation if found else None
-        model = annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
-    return [found.alias or name for name, found in model.model_fields.items()] if model else []

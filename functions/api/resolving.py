@@ -34,7 +34,6 @@ from functions.api.keys import KeyRoutes
 from functions.api.owners import OwnerRoutes
 from functions.api.rates import Rates
 from functions.api.refusals import RouteUnknown
-from functions.api.requests import problems_of
 from functions.api.responses import Answer, is_fault, problem
 from functions.api.room import Room
 from functions.api.routing import Route
@@ -42,6 +41,7 @@ from functions.api.run_changes import RunChangeRoutes
 from functions.api.runs import RunRoutes
 from functions.api.schedules import ScheduleRoutes
 from functions.api.signing_keys import SigningKeyRoutes
+from functions.api.validating import problems_of
 from shared.domain.errors import InvalidRequest
 
 Event = Mapping[str, Any]

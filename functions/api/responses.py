@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
@@ -19,10 +20,16 @@ from shared.domain.errors import (
     StoreError,
     StoreThrottled,
 )
+from shared.domain.limits import MAX_PROBLEMS
 
 #: Where the README explains each kind of error; `type` of a problem is an anchor in it.
 PROBLEMS_URL: Final = "https://github.com/carillon-scheduler/carillon/blob/main/README.md#errors-"
 RETRY_AFTER_SECONDS: Final = 2
+#: Characters of a pointer, and of what is said of it: either may repeat what the caller sent.
+_LONGEST_POINTER: Final = 300
+_LONGEST_DETAIL: Final = 600
+
+_JSON: Final = "application/json"
 
 Answer = Response[str]
 
@@ -96,7 +103,13 @@ def is_fault(error: Exception) -> bool:
 
 
 def answer(document: object, *, status: HTTPStatus = HTTPStatus.OK, headers: dict[str, str] | None = None) -> Answer:
-    return _response(status, "application/json", document, headers or {})
+    return _response(status, _JSON, encoded(document), headers or {})
+
+
+def page_answer(items: Sequence[str], cursor: str | None) -> Answer:
+    """Of a page whose items are encoded already."""
+    body = f'{{"items":[{",".join(items)}],"next_cursor":{encoded(cursor)}}}'
+    return _response(HTTPStatus.OK, _JSON, body, {})
 
 
 def encoded(document: object) -> str:
@@ -104,8 +117,8 @@ def encoded(document: object) -> str:
     return json.dumps(document, separators=(",", ":"))
 
 
-def problem_document(error: Exception, request_id: str) -> dict[str, Any]:
-    """What explains `error`."""
+def problem_document(error: Exception, request_id: str, *, most_problems: int = MAX_PROBLEMS) -> dict[str, Any]:
+    """What explains `error`: of a request with many problems the first ones, and how many there are."""
     kind = kind_of(error)
     document: dict[str, Any] = {
         "type": PROBLEMS_URL + kind.slug,
@@ -115,7 +128,7 @@ def problem_document(error: Exception, request_id: str) -> dict[str, Any]:
         "instance": request_id,
     }
     if isinstance(error, InvalidRequest):
-        document["errors"] = [_field_document(each) for each in error.problems]
+        document["errors"] = [_field_document(each) for each in error.problems[:most_problems]]
     return document
 
 
@@ -126,26 +139,37 @@ def problem(error: Exception, request_id: str) -> Answer:
     headers = dict(error.headers) if isinstance(error, refusals.Refused) else {}
     if kind.is_temporary:
         headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
-    return _response(kind.status, "application/problem+json", document, headers)
+    return _response(kind.status, "application/problem+json", encoded(document), headers)
 
 
 def _detail_of(error: Exception) -> str:
-    if isinstance(error, InvalidRequest):
-        return "; ".join(each.detail for each in error.problems)
-    return str(error)
+    if not isinstance(error, InvalidRequest):
+        return _cut(str(error), _LONGEST_DETAIL)
+    first, *others = error.problems
+    field = first.pointer.removeprefix("#").removeprefix("/").replace("/", ".")
+    # Some begin with the name of their field themselves.
+    is_named = not field or first.detail.startswith((f"{field} ", f"{field.rpartition('.')[2]} is "))
+    said = first.detail if is_named else f"{_cut(field, _LONGEST_POINTER)}: {first.detail}"
+    more = f" (and {len(others)} more)" if others else ""
+    return _cut(said, _LONGEST_DETAIL) + more
 
 
 def _field_document(found: FieldProblem) -> dict[str, Any]:
-    document: dict[str, Any] = {"pointer": found.pointer, "detail": found.detail}
+    pointer, detail = _cut(found.pointer, _LONGEST_POINTER), _cut(found.detail, _LONGEST_DETAIL)
+    document: dict[str, Any] = {"pointer": pointer, "detail": detail}
     if found.example is not None:
         document["example"] = found.example
     return document
 
 
-def _response(status: HTTPStatus, content_type: str, document: object, headers: dict[str, str]) -> Answer:
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[:length] + "..."
+
+
+def _response(status: HTTPStatus, content_type: str, body: str, headers: dict[str, str]) -> Answer:
     return Response(
         status_code=int(status),
         content_type=content_type,
-        body=encoded(document),
+        body=body,
         headers={"Cache-Control": "no-store", **headers},
     )

@@ -36,6 +36,9 @@ MAX_HEADERS_LENGTH = 8 * 1024
 MAX_REDIRECTS = 5
 #: Levels of a JSON document; deeper ones are an attack on its readers.
 MAX_DEPTH = 64
+#: Things wrong with a document, or with all of a batch, that an answer tells.
+MAX_PROBLEMS = 20
+MAX_PROBLEMS_OF_BATCH = 100
 MAX_IDEMPOTENCY_KEY_LENGTH = 128
 IDEMPOTENCY_KEPT_MS = DAY
 
@@ -79,6 +82,8 @@ MAX_REDRIVE_RATE = 100
 
 DEFAULT_PAGE = 50
 MAX_PAGE = 200
+#: Of each job in a list: each costs a query.
+MAX_LAST_RUNS = 20
 MAX_PREVIEW = 100
 
 #: Of one owner, and together in one row.

@@ -24,9 +24,19 @@ from shared.ports.job_store import (
     WriteOutcome,
     Written,
 )
-from shared.ports.run_store import Erased, FailureFilter, HeartbeatAnswer, PlanOutcome, RowThere, RunStore
+from shared.ports.run_store import (
+    ANY_RUN,
+    Erased,
+    FailureFilter,
+    HeartbeatAnswer,
+    PlanOutcome,
+    RowThere,
+    RunFilter,
+    RunStore,
+)
 
 __all__ = [
+    "ANY_RUN",
     "AccessStore",
     "Clock",
     "Completion",
@@ -49,6 +59,7 @@ __all__ = [
     "ReceivedMessages",
     "RevisionConflict",
     "RowThere",
+    "RunFilter",
     "RunStore",
     "SendReport",
     "WriteOutcome",

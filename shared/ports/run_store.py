@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 from shared.domain.access import Receipt
 from shared.domain.entry import Entry
@@ -11,7 +11,7 @@ from shared.domain.errors import StoreError
 from shared.domain.instants import Instant
 from shared.domain.keys import RunKey, job_id_of
 from shared.domain.pages import Page
-from shared.domain.run import Finish, Run, RunStatus
+from shared.domain.run import Finish, Run, RunKind, RunStatus
 from shared.ports.job_store import ReceiptUsed, Written
 
 
@@ -70,6 +70,29 @@ class FailureFilter:
             and (self.since is None or ended_at >= self.since)
             and (self.until is None or ended_at < self.until)
         )
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """All members must hold; an empty filter admits every run of a job. `since` <= slot < `until`; the row of a gap
+    counts by its first slot.
+    """
+
+    statuses: frozenset[RunStatus] = frozenset()
+    kind: RunKind | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+
+    def admits(self, run: Run) -> bool:
+        return (
+            (not self.statuses or run.status in self.statuses)
+            and (self.kind is None or run.kind is self.kind)
+            and (self.since is None or run.slot >= self.since)
+            and (self.until is None or run.slot < self.until)
+        )
+
+
+ANY_RUN: Final = RunFilter()
 
 
 class RunStore(Protocol):
@@ -168,8 +191,13 @@ class RunStore(Protocol):
         """Delete the job's runs but those that are alive, at most about `limit` of them. A repeat goes on."""
         ...
 
-    def list_of_job(self, job_key: str, *, limit: int, cursor: str | None = None) -> Page[Run]:
-        """The job's runs, newest run_id first, strongly consistent. Raises InvalidRequest for a foreign cursor."""
+    def list_of_job(
+        self, job_key: str, *, only: RunFilter = ANY_RUN, limit: int, cursor: str | None = None
+    ) -> Page[Run]:
+        """The job's runs, newest run_id first, at most `limit` on a page; strongly consistent.
+
+        Raises InvalidRequest (pointer `#/cursor`) for a cursor this store did not give for this job.
+        """
         ...
 
     def list_failures(self, owner_id: str, *, only: FailureFilter, limit: int, cursor: str | None = None) -> Page[Run]:

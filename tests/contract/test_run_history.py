@@ -8,8 +8,8 @@ import pytest
 
 from shared.adapters.run_rules import LATE_AT_CLAIM_MS
 from shared.domain.instants import HOUR, MINUTE, Instant
-from shared.domain.run import Attempt, Run, RunError, RunStatus
-from shared.ports.run_store import Heartbeat
+from shared.domain.run import Attempt, Run, RunError, RunKind, RunStatus
+from shared.ports.run_store import ANY_RUN, Heartbeat, RunFilter
 from tests.contract.stored import stored_run
 from tests.contract.stores import Stores
 from tests.contract.values import NOW, SUCCEEDED, finish_of, make_run
@@ -211,3 +211,47 @@ def test_a_recent_late_run_is_found_once(stores: Stores) -> None:
     run = stored_run(stores, make_run(claimed_at=Instant(NOW + HOUR)))
 
     assert alive(stores) == [run]
+
+
+@pytest.mark.parametrize(
+    ("only", "expected"),
+    [
+        (ANY_RUN, [6, 5, 4, 3, 2, 1, 0]),
+        (RunFilter(statuses=frozenset({RunStatus.SKIPPED})), [6, 4, 2, 0]),
+        (RunFilter(statuses=frozenset({RunStatus.SKIPPED, RunStatus.RUNNING})), [6, 5, 4, 3, 2, 1, 0]),
+        (RunFilter(kind=RunKind.MANUAL), [3]),
+        (RunFilter(since=Instant(NOW + 2 * MINUTE)), [6, 5, 4, 3, 2]),
+        (RunFilter(until=Instant(NOW + 2 * MINUTE)), [1, 0]),
+        (RunFilter(frozenset({RunStatus.SKIPPED}), None, Instant(NOW + 1), Instant(NOW + 5 * MINUTE)), [4, 2]),
+        (RunFilter(since=Instant(NOW + MINUTE), until=NOW), []),
+    ],
+)
+@pytest.mark.parametrize("limit", [1, 2, 9])
+def test_a_list_holds_the_runs_that_its_filter_admits(
+    stores: Stores, only: RunFilter, expected: list[int], limit: int
+) -> None:
+    for number in range(7):
+        status = RunStatus.RUNNING if number % 2 else RunStatus.SKIPPED
+        kind = RunKind.MANUAL if number == 3 else RunKind.SCHEDULED
+        stored_run(stores, make_run(NOW + number * MINUTE, status=status, kind=kind))
+    seen: list[int] = []
+    cursor = None
+    while True:
+        page = stores.runs.list_of_job("acme/job", only=only, limit=limit, cursor=cursor)
+        assert len(page.items) <= limit
+        seen += [(run.slot - NOW) // MINUTE for run in page.items]
+        cursor = page.cursor
+        if cursor is None:
+            break
+    assert seen == expected
+
+
+def test_a_cursor_goes_on_under_another_filter(stores: Stores) -> None:
+    for number in range(4):
+        stored_run(stores, make_run(NOW + number * MINUTE))
+    cursor = stores.runs.list_of_job("acme/job", limit=1).cursor
+    for only in (RunFilter(until=Instant(NOW + MINUTE)), RunFilter(since=NOW, until=Instant(NOW + MINUTE))):
+        page = stores.runs.list_of_job("acme/job", only=only, limit=9, cursor=cursor)
+        assert [run.slot for run in page.items] == [NOW]
+    above = RunFilter(since=Instant(NOW + 3 * MINUTE))
+    assert stores.runs.list_of_job("acme/job", only=above, limit=9, cursor=cursor).items == ()

@@ -13,10 +13,11 @@ from functions.api.changes import patched, with_state
 from functions.api.editor import JobEditor
 from functions.api.gate import Call
 from functions.api.refusals import Refused
-from functions.api.requests import CreateJob, validated
+from functions.api.requests import CreateJob
 from functions.api.room import Room
 from functions.api.run_changes import RETENTION_MS, RunChangeRoutes
 from functions.api.run_planner import RunPlanner
+from functions.api.validating import validated
 from shared.adapters.memory import MemoryAccessStore, SeededRandomness
 from shared.domain.durations import format_duration
 from shared.domain.errors import InvalidRequest, StoreError

@@ -13,6 +13,8 @@ from functions.api.openapi.shapes import (
     KEY_ID_SCHEMA,
     OWNER_ID_SCHEMA,
     RUN_ID_SCHEMA,
+    RUN_KIND,
+    RUN_STATUS,
     TEXT,
     Schema,
     one_of,
@@ -22,6 +24,7 @@ from shared.domain.limits import (
     DEFAULT_PAGE,
     MAX_GROUP_LENGTH,
     MAX_IDEMPOTENCY_KEY_LENGTH,
+    MAX_LAST_RUNS,
     MAX_NAME_LENGTH,
     MAX_PAGE,
 )
@@ -49,9 +52,16 @@ IN_QUERY: Final[Mapping[str, Schema]] = {
     "error_type": TEXT,
     "since": INSTANT,
     "until": INSTANT,
+    "kind": RUN_KIND,
+    "last_runs": {"type": "integer", "minimum": 0, "maximum": MAX_LAST_RUNS, "default": 0},
+}
+#: Where a name means something else.
+_ELSEWHERE: Final[Mapping[tuple[str, str], Schema]] = {
+    ("listRuns", "status"): {"type": "array", "items": RUN_STATUS},
 }
 _ABOUT: Final[Mapping[str, str]] = {
     "cursor": "`next_cursor` of the page before.",
+    "last_runs": "So many of each job's newest runs are shown with it; each job costs a query then.",
     "owner_id": "Whose things to act on; needs scope admin unless it is the caller's own.",
     "purge": "Erase the job's runs too.",
     "tag": "`key:value`; may be repeated.",
@@ -71,12 +81,13 @@ def parameters_of(route: Route, operation: Operation) -> list[dict[str, Any]]:
     ]
     names = route.query if route.scope is None else (*route.query, "owner_id")
     for name in names:
-        parameter: dict[str, Any] = {"name": name, "in": "query", "schema": IN_QUERY[name]}
+        schema = _ELSEWHERE.get((operation.name, name), IN_QUERY[name])
+        parameter: dict[str, Any] = {"name": name, "in": "query", "schema": schema}
         if name in _ABOUT:
             parameter["description"] = _ABOUT[name]
         if name in operation.query:
             example = operation.query[name]
-            parameter["example"] = [example] if name == "tag" else _typed(example)
+            parameter["example"] = [example] if schema.get("type") == "array" else _typed(example)
         found.append(parameter)
     return found + _headers_of(operation)
 

@@ -60,6 +60,10 @@ RUN_STATUS: Final[Schema] = {
     **one_of("waiting", "running", "succeeded", "failed", "timed_out", "cancelled", "skipped"),
     "examples": ["succeeded"],
 }
+RUN_KIND: Final = one_of("scheduled", "manual", "backfill", "catch_up")
+DRIFT: Final = nullable(
+    record({part: {"type": "integer"} for part in ("total", "dispatch", "queue", "claim", "start")})
+)
 #: Of one item of many.
 STATUS: Final[Schema] = {"type": "integer", "examples": [200]}
 CANCEL_OUTCOME: Final = one_of("cancelled_before_fire", "running", "already_ended")

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from typing import Generic, TypeVar
 
 from shared.adapters.cursors import decode_cursor, encode_cursor, foreign_cursor
 from shared.adapters.dynamodb import conditions, job_rows, run_rows
 from shared.adapters.dynamodb.attributes import Row, text, whole
-from shared.adapters.dynamodb.batches import Batches
+from shared.adapters.dynamodb.batches import GET_BATCH, Batches
 from shared.adapters.dynamodb.queries import Queries, Query
 from shared.domain.instants import LAST_INSTANT
 from shared.domain.job import Job
@@ -28,6 +28,9 @@ from shared.domain.sharding import OWNER_SLICES, owner_slices
 #: Rows looked at for one page: a filter that admits little answers short pages rather than slow ones.
 SCANNED_FOR_A_PAGE = 1_000
 SMALLEST_READ = 8
+#: A slice that is read again holds little that is admitted: then so much more is read at once, up to a batch of keys.
+_GROWTH = 4
+_LARGEST_READ = GET_BATCH
 _ENDED = 0
 
 T = TypeVar("T")
@@ -190,6 +193,8 @@ class _Slice(Generic[T]):
             self._read.extend(map(self._shape.read, self._whole(page.rows)))
             self._start = page.next_start
             self._has_more = page.next_start is not None
+            size = min(_LARGEST_READ, _GROWTH * (self._query.page_size or SMALLEST_READ))
+            self._query = replace(self._query, page_size=size)
         return self._shape.position_of(self._read[0])[0] if self._read else None
 
     @property

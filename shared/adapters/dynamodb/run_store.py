@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.faults import ConditionFailed
-from shared.adapters.cursors import decode_cursor, encode_cursor, foreign_cursor
 from shared.adapters.dynamodb import conditions, run_rows
 from shared.adapters.dynamodb.attributes import text
 from shared.adapters.dynamodb.batches import Batches
 from shared.adapters.dynamodb.held_runs import HeldRuns
 from shared.adapters.dynamodb.owner_listing import OwnerListing, failures_of_owner
 from shared.adapters.dynamodb.queries import Queries, Query
+from shared.adapters.dynamodb.run_listing import RunListing
 from shared.adapters.dynamodb.run_plans import RunPlans
 from shared.adapters.dynamodb.statements import Statements, insert
 from shared.adapters.run_rules import is_claim_of, is_running, stored_status, taken_over, with_cancel_requested
@@ -23,13 +23,19 @@ from shared.domain.instants import Instant
 from shared.domain.keys import RunKey, run_id_of
 from shared.domain.pages import Page
 from shared.domain.run import Finish, Run, RunStatus
-from shared.ports.run_store import Erased, FailureFilter, Heartbeat, HeartbeatAnswer, PlanOutcome
+from shared.ports.run_store import (
+    ANY_RUN,
+    Erased,
+    FailureFilter,
+    Heartbeat,
+    HeartbeatAnswer,
+    PlanOutcome,
+    RunFilter,
+)
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-_LIST = "runs"
-_LONGEST_RUN_ID = 200
 #: A row that refuses an insert and is gone when it is read has just expired. Once is rare.
 _VANISHED_FOLLOWED = 3
 #: A run moves with each claim, attempt and end. Whoever loses so often against it asks again.
@@ -51,6 +57,7 @@ class DynamoRunStore:
         self._statements = Statements(client, calls)
         self._plans = RunPlans(client, calls, tables)
         self._held = HeldRuns(self._statements, tables.job_runs, self.get_many)
+        self._listing = RunListing(self._queries, self._table)
         self._failures = OwnerListing(self._queries, self._batches, failures_of_owner(self._table))
 
     def insert(self, runs: Sequence[Run]) -> list[Run | StoreError | None]:
@@ -207,18 +214,10 @@ class DynamoRunStore:
                 break
         return Erased(count, is_done=start is None and not is_any_alive)
 
-    def list_of_job(self, job_key: str, *, limit: int, cursor: str | None = None) -> Page[Run]:
-        query = Query(
-            table=self._table,
-            condition=conditions.RUNS_OF_JOB,
-            values={":job_key": text(job_key)},
-            is_ascending=False,
-            page_size=limit,
-        )
-        start = None if cursor is None else run_rows.key_of(RunKey(job_key, _run_id_in(cursor, job_key)))
-        page = self._queries.page("runs.list_of_job", query, start)
-        runs = tuple(map(run_rows.read_run, page.rows))
-        return Page(runs, encode_cursor(_LIST, job_key, runs[-1].run_id) if runs and page.next_start else None)
+    def list_of_job(
+        self, job_key: str, *, only: RunFilter = ANY_RUN, limit: int, cursor: str | None = None
+    ) -> Page[Run]:
+        return self._listing.page(job_key, only=only, limit=limit, cursor=cursor)
 
     def list_failures(self, owner_id: str, *, only: FailureFilter, limit: int, cursor: str | None = None) -> Page[Run]:
         return self._failures.page(owner_id, admits=only.admits, limit=limit, cursor=cursor)
@@ -249,10 +248,3 @@ def _first_of_each(runs: Sequence[Run]) -> dict[RunKey, Run]:
     for run in runs:
         first.setdefault(run.key, run)
     return first
-
-
-def _run_id_in(cursor: str, job_key: str) -> str:
-    run_id = decode_cursor(cursor, _LIST, job_key)
-    if not isinstance(run_id, str) or not run_id.isascii() or not 0 < len(run_id) <= _LONGEST_RUN_ID:
-        raise foreign_cursor()
-    return run_id

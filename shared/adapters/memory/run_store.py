@@ -26,7 +26,16 @@ from shared.domain.keys import RunKey, owner_of, run_id_of
 from shared.domain.pages import Page
 from shared.domain.run import Finish, Run, RunStatus, as_cancelled
 from shared.ports.job_store import ReceiptUsed, Written
-from shared.ports.run_store import Erased, FailureFilter, Heartbeat, HeartbeatAnswer, PlanOutcome, RowThere
+from shared.ports.run_store import (
+    ANY_RUN,
+    Erased,
+    FailureFilter,
+    Heartbeat,
+    HeartbeatAnswer,
+    PlanOutcome,
+    RowThere,
+    RunFilter,
+)
 
 _LIST = "runs"
 _FAILURES = "failures"
@@ -148,13 +157,14 @@ class MemoryRunStore:
                 self._tables.remove_run(run.key)
             return Erased(len(ended), is_done=len(ended) == len(runs))
 
-    def list_of_job(self, job_key: str, *, limit: int, cursor: str | None = None) -> Page[Run]:
+    def list_of_job(
+        self, job_key: str, *, only: RunFilter = ANY_RUN, limit: int, cursor: str | None = None
+    ) -> Page[Run]:
         before = None if cursor is None else _run_id_in(cursor, job_key)
         with self._tables.lock:
             runs = [self._tables.runs[key] for key in self._tables.runs_of_job.get(job_key, ())]
-        left = sorted(
-            (run for run in runs if before is None or run.run_id < before), key=lambda run: run.run_id, reverse=True
-        )
+        admitted = (run for run in runs if (before is None or run.run_id < before) and only.admits(run))
+        left = sorted(admitted, key=lambda run: run.run_id, reverse=True)
         page = tuple(left[:limit])
         return Page(page, encode_cursor(_LIST, job_key, page[-1].run_id) if len(left) > limit else None)
 

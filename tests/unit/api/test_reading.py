@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from functions.api.jobs import MAX_PAGE_LENGTH
+from functions.api.paging import MAX_PAGE_LENGTH
+from shared.adapters.memory import MemoryRunStore
 from shared.domain.instants import MINUTE, SECOND, Instant
-from shared.domain.run import Attempt, RunError, RunStatus
+from shared.domain.pages import Page
+from shared.domain.run import Attempt, Run, RunError, RunKind, RunStatus
 from shared.domain.schedules import Gap
 from tests.unit.api.test_cancelling import run_of
 from tests.unit.api.world import CRON, HTTP, World, quoted
@@ -98,9 +101,9 @@ def test_the_cursor_of_another_owner_is_refused(world: World) -> None:
     assert (reply.status, reply.pointers) == (400, ["#/cursor"])
 
 
-def test_a_list_shows_jobs_as_a_get_does(world: World) -> None:
-    listed = world.send("GET", "/v1/jobs", query="name_prefix=Weekly").json["items"]
-    assert listed == [world.send("GET", "/v1/jobs/c").json]
+def test_a_list_shows_jobs_as_a_get_does_but_for_their_runs(world: World) -> None:
+    [listed] = world.send("GET", "/v1/jobs", query="name_prefix=Weekly").json["items"]
+    assert {**listed, "last_run": None} == world.send("GET", "/v1/jobs/c").json
 
 
 def test_a_page_of_large_payloads_is_short_and_nothing_is_left_out() -> None:
@@ -117,6 +120,32 @@ def test_a_page_of_large_payloads_is_short_and_nothing_is_left_out() -> None:
         seen += [item["job_id"] for item in page.json["items"]]
         cursor = page.json["next_cursor"]
     assert len(seen) == len(set(seen)) == count
+
+
+class CountingRuns(MemoryRunStore):
+    asked = 0
+
+    def list_of_job(self, job_key: str, **options: Any) -> Page[Run]:
+        self.asked += 1
+        return super().list_of_job(job_key, **options)
+
+
+def test_a_list_asks_for_runs_only_where_they_are_asked_for(world: World) -> None:
+    runs = [run_of(world, world.job("b"), world.clock.advance(MINUTE), RunStatus.SUCCEEDED) for _ in range(3)]
+    counting = CountingRuns(world.tables)
+    handler = world.process(runs=counting)
+    plain = world.send("GET", "/v1/jobs", handler=handler).json["items"]
+    assert (counting.asked, [name for item in plain for name in item if "run" in name]) == (0, [])
+    listed = world.send("GET", "/v1/jobs", query="last_runs=2", handler=handler).json["items"]
+    assert counting.asked == 3
+    shown = {item["job_id"]: [run["run_id"] for run in item["last_runs"]] for item in listed}
+    assert shown == {"a": [], "b": [runs[2].run_id, runs[1].run_id], "c": []}
+
+
+@pytest.mark.parametrize("count", ["21", "-1", "x"])
+def test_more_last_runs_than_are_shown_are_refused(world: World, count: str) -> None:
+    reply = world.send("GET", "/v1/jobs", query=f"last_runs={count}")
+    assert (reply.status, reply.pointers) == (400, ["#/last_runs"])
 
 
 def test_a_run_is_shown_with_every_member_and_its_drift() -> None:
@@ -183,6 +212,75 @@ def test_the_runs_of_a_job_that_is_gone_can_still_be_read() -> None:
     assert world.send("GET", PATH).status == 404
     assert [item["run_id"] for item in world.send("GET", f"{PATH}/runs").json["items"]] == [run.run_id]
     assert world.send("GET", f"{PATH}/runs/{run.run_id}").status == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("status=skipped", [3]),
+        ("status=skipped&status=failed", [3, 1]),
+        ("status=running", []),
+        ("kind=manual", [2]),
+        ("since=2026-11-27T00:02:00Z", [4, 3, 2]),
+        ("until=2026-11-27T00:03:00Z", [2, 1]),
+        ("since=2026-11-27T00:02:00Z&until=2026-11-27T00:04:00Z&status=skipped", [3]),
+        ("since=2026-11-27T00:03:00Z&until=2026-11-27T00:02:00Z", []),
+    ],
+)
+def test_the_runs_of_a_job_are_chosen_by_status_kind_and_slot(query: str, expected: list[int]) -> None:
+    world = World()
+    job = world.create(schedule={"every": "PT1M"})
+    statuses = (RunStatus.FAILED, RunStatus.SUCCEEDED, RunStatus.SKIPPED, RunStatus.SUCCEEDED)
+    kinds = (RunKind.SCHEDULED, RunKind.MANUAL, RunKind.SCHEDULED, RunKind.SCHEDULED)
+    for status, kind in zip(statuses, kinds, strict=True):
+        run = run_of(world, job, world.clock.advance(MINUTE), status)
+        world.tables.put_run(replace(run, kind=kind, status=status), None)
+    reply = world.send("GET", f"{PATH}/runs", query=query)
+    assert reply.status == 200, reply.text
+    assert [item["slot"] for item in reply.json["items"]] == [f"2026-11-27T00:0{n}:00.000Z" for n in expected]
+
+
+@pytest.mark.parametrize(
+    ("query", "pointer"), [("status=done", "#/status"), ("kind=x", "#/kind"), ("since=x", "#/since")]
+)
+def test_a_wrong_filter_of_runs_is_refused_by_name(query: str, pointer: str) -> None:
+    world = World()
+    world.create()
+    reply = world.send("GET", f"{PATH}/runs", query=query)
+    assert reply.status == 400
+    assert reply.pointers[0].startswith(pointer)
+
+
+def test_a_job_that_never_was_has_no_runs_though_a_stray_message_left_a_row() -> None:
+    world = World()
+    job = world.create(schedule={"every": "PT1M"})
+    run = run_of(world, job, world.clock.advance(MINUTE), RunStatus.CANCELLED)
+    assert world.send("GET", f"{PATH}/runs").status == 200
+    del world.tables.jobs[job.job_key]
+    assert world.send("GET", f"{PATH}/runs").status == 404
+    world.tables.put_run(replace(run, status=RunStatus.SUCCEEDED, started_at=run.slot), None)
+    assert world.send("GET", f"{PATH}/runs").status == 200
+    assert world.send("GET", f"{PATH}/runs", query="status=skipped").json["items"] == []
+
+
+def test_a_page_of_large_runs_is_short_and_nothing_is_left_out() -> None:
+    world = World()
+    job = world.create(schedule={"every": "PT1M"})
+    text = "\x01" * 4_096
+    attempts = tuple(Attempt(each, None, None, "w", RunError("http_5xx", text)) for each in range(20))
+    for _ in range(30):
+        run = run_of(world, job, world.clock.advance(MINUTE))
+        failed = replace(run, status=RunStatus.FAILED, ended_at=run.slot, output=text, attempts=attempts)
+        world.tables.put_run(failed, None)
+    for path, query in ((f"{PATH}/runs", "limit=200"), ("/v1/runs", "status=failed&limit=200")):
+        seen: list[str] = []
+        cursor = ""
+        while cursor is not None:
+            page = world.send("GET", path, query=query + (f"&cursor={quoted(cursor)}" if cursor else ""))
+            assert len(page.text) < 1.1 * MAX_PAGE_LENGTH
+            seen += [item["run_id"] for item in page.json["items"]]
+            cursor = page.json["next_cursor"]
+        assert len(seen) == len(set(seen)) == 30
 
 
 def test_a_job_without_runs_has_an_empty_list() -> None:

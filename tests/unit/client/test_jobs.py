@@ -69,7 +69,7 @@ def test_put_makes_a_job_what_it_says() -> None:
     assert client.put_job("nightly", schedule=NIGHTLY, target=HTTP, name="one")["revision"] == 1
     assert client.put_job("nightly", schedule=NIGHTLY, target=HTTP, name="two")["revision"] == 2
     with pytest.raises(PreconditionFailed):
-        client.put_job("nightly", schedule=NIGHTLY, target=HTTP, only_create=True)
+        client.put_job("nightly", schedule=NIGHTLY, target=HTTP, create_only=True)
     with pytest.raises(PreconditionFailed):
         client.put_job("nightly", schedule=NIGHTLY, target=HTTP, if_match=1)
     assert client.put_job("nightly", schedule=NIGHTLY, target=HTTP, if_match=2, name="three")["name"] == "three"

@@ -138,7 +138,7 @@ def test_what_finds_its_own_success_in_the_way_is_not_repeated_if_it_may_have_be
         (lambda client: client.put_job("a", schedule=cron("0 9 * * *"), target=HTTP), 2),
         (lambda client: client.put_job("a", schedule=in_("PT5S"), target=HTTP), 1),
         (lambda client: client.put_job("a", schedule=cron("0 9 * * *"), target=HTTP, if_match=1), 1),
-        (lambda client: client.put_job("a", schedule=cron("0 9 * * *"), target=HTTP, only_create=True), 1),
+        (lambda client: client.put_job("a", schedule=cron("0 9 * * *"), target=HTTP, create_only=True), 1),
     ],
 )
 def test_a_put_is_repeated_only_where_its_repeat_is_the_same(put: Callable[[Client], object], attempts: int) -> None:

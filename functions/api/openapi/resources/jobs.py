@@ -8,12 +8,14 @@ from functions.api.openapi.operation import OF_JOB, Operation, Operations
 from functions.api.openapi.shapes import (
     CANCEL_OUTCOME,
     COUNT,
+    DRIFT,
     DURATION,
     FLAG,
     INSTANT,
     JOB_ID_SCHEMA,
     RUN_ID_SCHEMA,
     RUN_IDS,
+    RUN_KIND,
     RUN_STATUS,
     STATUS,
     TEXT,
@@ -37,46 +39,52 @@ _JOB: Final[dict[str, Any]] = {
     "payload": {"report": "weekly"},
 }
 
-_JOB_SHOWN: Final = record(
+_MEMBERS: Final[dict[str, Schema]] = {
+    "job_id": JOB_ID_SCHEMA,
+    "name": {**TEXT, "examples": ["Nightly report"]},
+    "group": TEXT,
+    "tags": {"type": "object", "additionalProperties": TEXT},
+    "state": one_of("active", "paused", "completed", "cancelled"),
+    "state_reason": {**nullable(TEXT), "description": "Why Carillon itself paused the job."},
+    "schedule": ref("Schedule"),
+    "target": {"type": "object", "properties": {"type": TEXT}, "required": ["type"]},
+    "payload": {"description": "Any JSON."},
+    "lane": TEXT,
+    "timeout": DURATION,
+    "retry": record(
+        {
+            "max_attempts": COUNT,
+            "base": DURATION,
+            "factor": {"type": "number"},
+            "cap": DURATION,
+            "max_age": DURATION,
+            "retry_on": {"type": "array", "items": TEXT},
+            "never_on": {"type": "array", "items": TEXT},
+        }
+    ),
+    "overlap": one_of("allow", "skip", "buffer_one", "cancel_other"),
+    "max_concurrent": nullable(COUNT),
+    "misfire": record({"policy": one_of("fire_once", "fire_all", "skip"), "grace": nullable(DURATION), "limit": COUNT}),
+    "keep_after_completion": DURATION,
+    "generation": COUNT,
+    "revision": COUNT,
+    "next_slots": {"type": "array", "items": INSTANT},
+    "created_at": INSTANT,
+    "created_by": TEXT,
+    "updated_at": INSTANT,
+    "updated_by": TEXT,
+}
+_LAST_RUN: Final = record(
     {
-        "job_id": JOB_ID_SCHEMA,
-        "name": {**TEXT, "examples": ["Nightly report"]},
-        "group": TEXT,
-        "tags": {"type": "object", "additionalProperties": TEXT},
-        "state": one_of("active", "paused", "completed", "cancelled"),
-        "state_reason": {**nullable(TEXT), "description": "Why Carillon itself paused the job."},
-        "schedule": ref("Schedule"),
-        "target": {"type": "object", "properties": {"type": TEXT}, "required": ["type"]},
-        "payload": {"description": "Any JSON."},
-        "lane": TEXT,
-        "timeout": DURATION,
-        "retry": record(
-            {
-                "max_attempts": COUNT,
-                "base": DURATION,
-                "factor": {"type": "number"},
-                "cap": DURATION,
-                "max_age": DURATION,
-                "retry_on": {"type": "array", "items": TEXT},
-                "never_on": {"type": "array", "items": TEXT},
-            }
-        ),
-        "overlap": one_of("allow", "skip", "buffer_one", "cancel_other"),
-        "max_concurrent": nullable(COUNT),
-        "misfire": record(
-            {"policy": one_of("fire_once", "fire_all", "skip"), "grace": nullable(DURATION), "limit": COUNT}
-        ),
-        "keep_after_completion": DURATION,
-        "generation": COUNT,
-        "revision": COUNT,
-        "next_slots": {"type": "array", "items": INSTANT},
-        "last_run": nullable(record({"run_id": RUN_ID_SCHEMA, "status": RUN_STATUS})),
-        "created_at": INSTANT,
-        "created_by": TEXT,
-        "updated_at": INSTANT,
-        "updated_by": TEXT,
-    },
-    about="What a user asked for: schedule, target, payload and policies.",
+        "run_id": RUN_ID_SCHEMA,
+        "kind": RUN_KIND,
+        "slot": INSTANT,
+        "status": RUN_STATUS,
+        "reason": nullable(TEXT),
+        "started_at": nullable(INSTANT),
+        "ended_at": nullable(INSTANT),
+        "drift_ms": DRIFT,
+    }
 )
 
 OPERATIONS: Final[Operations] = {
@@ -87,7 +95,10 @@ OPERATIONS: Final[Operations] = {
         "List jobs, newest first",
         "Jobs",
         query={"state": "active", "tag": "team:finance", "limit": "10"},
-        description="`tag=key:value` may be repeated; a job must have them all.",
+        description=(
+            "`tag=key:value` may be repeated; a job must have them all. Runs are shown only where `last_runs` asks for "
+            "them."
+        ),
     ),
     ("POST", "/v1/jobs/batch"): Operation(
         "createJobs",
@@ -166,8 +177,16 @@ OPERATIONS: Final[Operations] = {
 }
 
 SCHEMAS: Final[dict[str, Schema]] = {
-    "Job": _JOB_SHOWN,
-    "Jobs": listing(ref("Job")),
+    "Job": record(
+        {**_MEMBERS, "last_run": nullable(record({"run_id": RUN_ID_SCHEMA, "status": RUN_STATUS}))},
+        about="What a user asked for: schedule, target, payload and policies.",
+    ),
+    "ListedJob": record(
+        {**_MEMBERS, "last_runs": {"type": "array", "items": _LAST_RUN}},
+        optional=("last_runs",),
+        about="A job, and as many of its newest runs as were asked for.",
+    ),
+    "Jobs": listing(ref("ListedJob")),
     "Cancellation": record(
         {
             "outcome": CANCEL_OUTCOME,

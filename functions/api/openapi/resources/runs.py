@@ -7,10 +7,12 @@ from typing import Final
 from functions.api.openapi.operation import OF_JOB, Operation, Operations
 from functions.api.openapi.shapes import (
     COUNT,
+    DRIFT,
     FLAG,
     INSTANT,
     JOB_ID_SCHEMA,
     RUN_ID_SCHEMA,
+    RUN_KIND,
     RUN_STATUS,
     TEXT,
     Schema,
@@ -27,7 +29,7 @@ _RUN: Final = record(
     {
         "run_id": RUN_ID_SCHEMA,
         "job_id": JOB_ID_SCHEMA,
-        "kind": one_of("scheduled", "manual", "backfill", "catch_up"),
+        "kind": RUN_KIND,
         "slot": INSTANT,
         "fire_at": INSTANT,
         "status": RUN_STATUS,
@@ -42,9 +44,7 @@ _RUN: Final = record(
         "ended_at": nullable(INSTANT),
         "cancel_requested_at": nullable(INSTANT),
         "retry_at": nullable(INSTANT),
-        "drift_ms": nullable(
-            record({part: {"type": "integer"} for part in ("total", "dispatch", "queue", "claim", "start")})
-        ),
+        "drift_ms": DRIFT,
         "output": nullable(TEXT),
         "error": _RUN_ERROR,
         "progress": nullable(TEXT),
@@ -94,7 +94,17 @@ OPERATIONS: Final[Operations] = {
         problems=(404, 409),
     ),
     ("GET", "/v1/jobs/<job_id>/runs"): Operation(
-        "listRuns", "runs", "List the runs of a job, newest first", "Runs", path=OF_JOB, problems=(404,)
+        "listRuns",
+        "runs",
+        "List the runs of a job, newest first",
+        "Runs",
+        path=OF_JOB,
+        query={"status": "failed", "kind": "scheduled", "since": "2026-11-26T00:00:00.000Z"},
+        description=(
+            "`status` may be repeated: a run has one of them. `since` and `until` are about the slot; of skipped slots "
+            "one row stands under the first of them."
+        ),
+        problems=(404,),
     ),
     ("GET", "/v1/jobs/<job_id>/runs/<run_id>"): Operation(
         "getRun", "runs", "Show a run", "Run", path=_OF_RUN, problems=(404,)
