@@ -11,9 +11,11 @@ import os
 import sys
 from argparse import ArgumentParser
 from collections import Counter
+from functools import partial
 from multiprocessing import get_context
 from time import monotonic
 
+from tests.simulation.families import BY_NAME
 from tests.simulation.script import simulate
 from tests.simulation.world import Result
 
@@ -23,24 +25,25 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("seeds", type=int, nargs="?", default=300, help="how many")
     parser.add_argument("first", type=int, nargs="?", default=0, help="the first one")
     parser.add_argument("--trace", type=int, metavar="SEED", help="run this one and print everything")
+    parser.add_argument("--family", choices=BY_NAME, help="all worlds are of this one; each seed draws one otherwise")
     given = parser.parse_args(arguments)
     if given.trace is not None:
-        result = simulate(given.trace, is_traced=True)
+        result = simulate(given.trace, family=given.family, is_traced=True)
         print("\n".join(result.trace))
         report(result)
         return 1 if result.violations else 0
-    failed = run(range(given.first, given.first + given.seeds))
+    failed = run(range(given.first, given.first + given.seeds), given.family)
     return 1 if failed else 0
 
 
-def run(seeds: range) -> list[Result]:
+def run(seeds: range, family: str | None = None) -> list[Result]:
     """The runs that broke an invariant; each is printed as it is found."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     failed = []
     runs = 0
     began = monotonic()
     with get_context("spawn").Pool(processors) as pool:
-        for result in pool.imap_unordered(simulate, seeds, chunksize=4):
+        for result in pool.imap_unordered(partial(simulate, family=family), seeds, chunksize=4):
             runs += result.runs
             if result.violations:
                 failed.append(result)
@@ -56,7 +59,8 @@ def report(result: Result) -> None:
     for violation in result.violations[:5]:
         print(f"  {violation}")
     if result.violations:
-        print(f"  again: python -P -m tests.simulation --trace {result.seed}", flush=True)
+        named = f" --family {result.family}" if result.family else ""
+        print(f"  again: python -P -m tests.simulation --trace {result.seed}{named}", flush=True)
 
 
 if __name__ == "__main__":

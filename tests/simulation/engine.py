@@ -108,6 +108,8 @@ class Engine:
         """Wait until then, or until somebody wakes this task."""
         task = self.current
         assert task is not None
+        if not task.host.is_alive:
+            raise Killed
         task.is_napping = True
         self._wait(task, max(moment, self.now))
         task.is_napping = False

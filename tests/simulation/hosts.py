@@ -44,6 +44,8 @@ class Host:
     #: True time at which it last was unable to do its work, but for faults of the store.
     troubled_at: int = -(10**15)
     on_death: Callable[[], None] | None = None
+    #: Asked when one more thread is to start.
+    lacks_threads: Callable[[], bool] = lambda: False
 
     def __post_init__(self) -> None:
         self.booted_at = self.engine.now

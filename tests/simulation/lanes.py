@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from random import Random
 
 from shared.adapters.memory import MemoryDueQueue, SeededRandomness
-from shared.domain.instants import Instant
+from shared.domain.instants import DAY, SECOND, Instant
 from shared.domain.message import VERSION, Dispatch, decode, encode
 from shared.ports import Delivery, SendReport
+from shared.schema import LANE_RETENTION_DAYS
+from tests.simulation.engine import Engine, Task
 from tests.simulation.hosts import TrueClock
 from tests.simulation.ledger import Ledger
 from tests.simulation.profile import Profile
@@ -28,8 +30,23 @@ class SimulatedLane(MemoryDueQueue):
         self._profile = profile
         self._ledger = ledger
         self.is_healed = False
-        #: Called when a message may be received.
-        self.waiting: list[Callable[[], None]] = []
+        #: Where messages go that were received too often.
+        self.undelivered: SimulatedLane | None = None
+        #: By message: when it was sent, as the queue counts its age.
+        self._sent_at: dict[str, int] = {}
+        self._waiting: dict[Task, None] = {}
+
+    def wait(self, engine: Engine, until: int) -> None:
+        """Until a message may be received, or until then."""
+        task, visible_at = engine.current, self.next_visible_at()
+        assert task is not None
+        soon = until if visible_at is None else max(visible_at, engine.now + 20)
+        self._waiting[task] = None
+        self._engine = engine
+        try:
+            engine.nap_until(min(until, soon))
+        finally:
+            self._waiting.pop(task, None)
 
     def send(self, dispatches: Sequence[Dispatch], *, is_newer: bool = False) -> SendReport:
         accepted: set[int] = set()
@@ -49,8 +66,8 @@ class SimulatedLane(MemoryDueQueue):
         return SendReport(frozenset(accepted), refused)
 
     def _tell(self) -> None:
-        for call in self.waiting:
-            call()
+        for task in list(self._waiting):
+            self._engine.wake(task)
 
     def _accept(self, dispatch: Dispatch, *, is_newer: bool) -> None:
         self._ledger.accepted_by_queue(dispatch)
@@ -65,12 +82,19 @@ class SimulatedLane(MemoryDueQueue):
 
     def _put(self, body: str, *, late: bool) -> None:
         message_id = self.send_body(body)
+        self._sent_at[message_id] = self._true.now()
+        if self._profile.aged and self._random.random() < self._profile.aged:
+            # It has been in the queue for days, as when the lane had no worker.
+            left_ms = self._random.randint(5, 120) * SECOND
+            self._sent_at[message_id] = self._true.now() - LANE_RETENTION_DAYS * DAY + left_ms
         if late:
             delay_ms = self._random.randint(0, self._profile.longest_delay_ms)
             self._messages[message_id].visible_at = Instant(self._true.now() + delay_ms)
 
     def receive(self, *, limit: int, wait_seconds: int, visibility_seconds: int) -> list[Delivery]:
+        self._drop_old()
         deliveries = super().receive(limit=limit, wait_seconds=wait_seconds, visibility_seconds=visibility_seconds)
+        deliveries = [each for each in deliveries if not self._is_given_up(each)]
         for delivery in deliveries:
             if not self.is_healed and self._random.random() < self._profile.duplicated / 4:
                 # Handed to another worker as well, a moment later.
@@ -79,6 +103,22 @@ class SimulatedLane(MemoryDueQueue):
                 )
                 self._tell()
         return deliveries
+
+    def _is_given_up(self, delivery: Delivery) -> bool:
+        """Received too often: the queue moves the message to the undelivered ones."""
+        if self.undelivered is None or delivery.receive_count <= self._profile.most_receives:
+            return False
+        del self._messages[delivery.message_id]
+        self.undelivered.send_body(delivery.body)
+        self.undelivered._tell()
+        return True
+
+    def _drop_old(self) -> None:
+        """What has lain in the queue for days is gone."""
+        if self._profile.aged and not self.is_healed:
+            oldest = self._true.now() - LANE_RETENTION_DAYS * DAY
+            for message_id in [each for each in self._messages if self._sent_at.get(each, oldest) < oldest]:
+                self._ledger.expired(decode(self._messages.pop(message_id).body).key)
 
     def hide(self, delivery: Delivery, *, seconds: int) -> None:
         super().hide(delivery, seconds=seconds)

@@ -6,7 +6,7 @@ Nobody in the simulated world reads this. Slots are worked out here from the gen
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
 from shared.domain.entry import Entry
@@ -16,6 +16,7 @@ from shared.domain.keys import RunKey, run_id_of
 from shared.domain.message import Dispatch
 from shared.domain.run import Run, RunStatus
 from shared.domain.schedules import At, fire_at, slots
+from tests.simulation.executions import Executions
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,9 @@ class Ledger:
         self.outages: list[tuple[int, int]] = []
         #: How early a worker may claim.
         self.hold_ms = 0
+        #: What each host wrote for its caller.
+        self.writes: dict[str, list[str]] = defaultdict(list)
+        self.executions = Executions(now, self.violate, self.rows)
         self._last_token: dict[RunKey, int] = {}
         self._highest: dict[RunKey, int] = {}
         self.beats: dict[str, int] = {}
@@ -136,6 +140,19 @@ class Ledger:
 
     def violate(self, invariant: str, detail: str) -> None:
         self.violations.append(Violation(invariant, self.now(), detail))
+
+    def erased(self, keys: Collection[RunKey]) -> None:
+        """The API was asked to forget them."""
+        for key in keys:
+            for kept in (self.rows, self.accepted, self.accepted_at, self.ends, self._last_token, self._highest):
+                kept.pop(key, None)
+        self.executions.erased(keys)
+
+    def expired(self, key: RunKey) -> None:
+        """Its message was as old as the queue keeps any. A run that waits for it waits for ever."""
+        row = self.rows.get(key)
+        if row is None or row.status is not RunStatus.WAITING:
+            self.purged_runs.add(key)
 
     # Jobs ------------------------------------------------------------------------------------------------------------
 

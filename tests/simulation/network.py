@@ -5,19 +5,14 @@ A call that takes effect does so in one step; before and after it anything may h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable
 from random import Random
 from typing import Any, TypeVar
 
-from shared.domain.entry import Entry
 from shared.domain.errors import OutcomeUnknown, StoreContended, StoreError, StoreThrottled
-from shared.domain.instants import SECOND, Instant
-from shared.domain.keys import EntryKey
-from shared.domain.message import Dispatch
-from shared.ports import Delivery, SendReport
+from shared.domain.instants import SECOND
 from tests.simulation.engine import Engine, Killed, Task
 from tests.simulation.hosts import Host, Strike
-from tests.simulation.lanes import SimulatedLane
 from tests.simulation.profile import Profile
 
 R = TypeVar("R")
@@ -35,6 +30,10 @@ FOCUSED = 0.6
 FAULTY = 0.6
 LINGERS = 0.3
 Note = Callable[[str, str, tuple[Any, ...], object], None]
+
+
+class Odd(Exception):
+    """No fault that an adapter knows: a bug of a library, a full disk, memory that runs out."""
 
 
 class Network:
@@ -67,6 +66,8 @@ class Network:
             self._strike(host, strike, operation)
         if service in host.cut or service in self.out:
             self._unreachable(operation)
+        if self.profile.odd and not self.is_healed and self.random.random() < self.profile.odd:
+            self._odd(host, operation, args)
         if operation == "jobs.write" and self.random.random() < self.profile.slow_commits:
             self._wait(host, self.random.randint(0, self.random.choice([3, 30]) * SECOND))
         if self.random.random() < (FOCUSED if operation in self._focus else self._rough):
@@ -109,6 +110,12 @@ class Network:
         if self.random.random() < 0.3:
             raise StoreThrottled(operation, "out")
         raise OutcomeUnknown(operation, "out")
+
+    def _odd(self, host: Host, operation: str, args: tuple[Any, ...]) -> None:
+        if self.note is not None:
+            self.note(host.name, f"{operation} odd", args, None)
+        self._wait(host, self.latency_ms())
+        raise Odd(operation)
 
     def _roughly(self, host: Host, operation: str, args: tuple[Any, ...], apply: Callable[..., R]) -> R:
         is_focused = operation in self._focus
@@ -180,97 +187,3 @@ class Network:
             host.kill()
             raise Killed
         self.engine.sleep(duration_ms)
-
-
-class Remote:
-    """A store as a host sees it: any port whose calls are functions."""
-
-    def __init__(self, network: Network, host: Host, name: str, store: Any) -> None:
-        self._network = network
-        self._host = host
-        self._name = name
-        self._store = store
-
-    def __getattr__(self, operation: str) -> Callable[..., Any]:
-        target = getattr(self._store, operation)
-        network, host, full_name = self._network, self._host, f"{self._name}.{operation}"
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            if not kwargs:
-                return network.call(host, "db", full_name, args, target)
-            return network.call(host, "db", full_name, args, lambda *given: target(*given, **kwargs))
-
-        setattr(self, operation, call)
-        return call
-
-
-class RemoteEntries(Remote):
-    """Pages are read when they are asked for; nothing is called for nothing."""
-
-    def announced(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
-        return self._pages(shard, since, until, self._store.announced(shard, since=since, until=until))
-
-    def parked(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
-        return self._pages(shard, since, until, self._store.parked(shard, since=since, until=until))
-
-    def _pages(self, shard: int, since: Instant, until: Instant, pages: Iterator[list[Entry]]) -> Iterator[list[Entry]]:
-        def read(_shard: int, _since: int, _until: int) -> list[Entry] | None:
-            return next(pages, None)
-
-        while True:
-            page = self._network.call(self._host, "db", "entries.read", (shard, since, until), read)
-            if page is None:
-                return
-            yield page
-
-    def delete(self, keys: Collection[EntryKey]) -> None:
-        if keys:
-            self._network.call(self._host, "db", "entries.delete", (keys,), self._store.delete)
-
-
-class RemoteJobs(Remote):
-    def get_many(self, job_keys: Collection[str]) -> Any:
-        # Sorted, or the order of a set of texts would differ from process to process.
-        keys = sorted(job_keys)
-        return self._network.call(self._host, "db", "jobs.get_many", (keys,), self._store.get_many)
-
-
-class RemoteLane:
-    """A lane as a host sees it. `send` answers what is known, and raises nothing."""
-
-    def __init__(self, network: Network, host: Host, lane: SimulatedLane) -> None:
-        self._network = network
-        self._host = host
-        self._lane = lane
-
-    def send(self, dispatches: Sequence[Dispatch]) -> SendReport:
-        def send(dispatches: Sequence[Dispatch]) -> SendReport:
-            return self._lane.send(dispatches, is_newer=self._host.is_newer)
-
-        try:
-            return self._network.call(self._host, "sqs", "lane.send", (list(dispatches),), send)
-        except StoreError:
-            return SendReport()
-
-    def receive(self, *, limit: int, wait_seconds: int, visibility_seconds: int) -> list[Delivery]:
-        def receive(limit: int) -> list[Delivery]:
-            return self._lane.receive(limit=limit, wait_seconds=wait_seconds, visibility_seconds=visibility_seconds)
-
-        return self._network.call(self._host, "sqs", "lane.receive", (limit,), receive)
-
-    def delete(self, deliveries: Sequence[Delivery]) -> None:
-        self._network.call(self._host, "sqs", "lane.delete", (list(deliveries),), self._lane.delete)
-
-    def hide(self, delivery: Delivery, *, seconds: int) -> None:
-        self._network.call(
-            self._host, "sqs", "lane.hide", (delivery, seconds), lambda one, time: self._lane.hide(one, seconds=time)
-        )
-
-    def hide_all(self, deliveries: Sequence[Delivery], *, seconds: int) -> None:
-        self._network.call(
-            self._host,
-            "sqs",
-            "lane.hide",
-            (list(deliveries), seconds),
-            lambda all_, time: self._lane.hide_all(all_, seconds=time),
-        )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -14,13 +13,15 @@ from functions.scheduler.health import HOT
 from functions.scheduler.node import Node
 from functions.scheduler.outbox import BATCH
 from functions.scheduler.runner import DRAIN_SECONDS, Runner, Step
-from functions.scheduler.settings import Ports, R, Settings, T, in_order
+from functions.scheduler.settings import Ports, Settings
+from functions.scheduler.wiring import MOVERS, over_threads
 from shared.adapters.memory import SeededRandomness
 from shared.domain.errors import StoreError
 from shared.domain.instants import SECOND
 from tests.simulation.engine import Task
 from tests.simulation.hosts import Host, HostClock
-from tests.simulation.network import Remote, RemoteEntries, RemoteLane
+from tests.simulation.network import Odd
+from tests.simulation.remotes import Remote, RemoteEntries, RemoteLane
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -60,7 +61,7 @@ class NodeProcess:
         )
         if world.profile.most_residents is not None:
             settings = replace(settings, most_residents=world.profile.most_residents)
-        self.node = Node(ports, settings, self._spread, self._spread)
+        self.node = Node(ports, settings, over_threads(settings.senders, "sender"), over_threads(MOVERS, "mover"))
         self._runner = Runner(self.node, clock)
         self._is_stopping = False
         self._loops: list[Task] = []
@@ -97,7 +98,7 @@ class NodeProcess:
     def _is_started(self) -> bool:
         try:
             self.node.start()
-        except StoreError:
+        except (StoreError, Odd):
             return False
         return True
 
@@ -123,8 +124,8 @@ class NodeProcess:
             except StoreError as error:
                 self._world.note(self.host.name, f"step {name} failed", (error,), None)
                 raise
-            except Exception:
-                self._world.ledger.violate("bug", f"{self.host.name}.{name}: {traceback.format_exc()}")
+            except Exception as error:
+                self._world.crashed(error, name)
                 raise
             finally:
                 # The real hot loop looks every 10 ms, so before the next step may end.
@@ -163,31 +164,3 @@ class NodeProcess:
             if due is not None:
                 idle_ms = min(idle_ms, due - now)
         return int(max(idle_ms, HOT_MS))
-
-    def _spread(self, call: Callable[[T], R], items: Iterable[T], /) -> Iterable[R]:
-        """As `over_threads`: several at once, and the first fault is raised while the others go on."""
-        waiting = list(items)
-        if len(waiting) < 2:
-            return in_order(call, waiting)
-        caller = self._engine.current
-        answers: dict[int, R] = {}
-        faults: dict[int, Exception] = {}
-
-        def run(index: int, item: T) -> None:
-            try:
-                answers[index] = call(item)
-            except Exception as error:  # noqa: BLE001 (handed to the caller)
-                faults[index] = error
-            self._engine.wake(caller)
-
-        for index, item in enumerate(waiting):
-            self._engine.spawn(self.host, f"sender-{index}", lambda index=index, item=item: run(index, item))  # type: ignore[misc]
-        return self._answers(len(waiting), answers, faults)
-
-    def _answers(self, count: int, answers: dict[int, R], faults: dict[int, Exception]) -> Iterable[R]:
-        for index in range(count):
-            while index not in answers and index not in faults:
-                self._engine.nap_until(self._engine.now + IDLE_MS)
-            if index in faults:
-                raise faults[index]
-            yield answers[index]

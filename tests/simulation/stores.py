@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from shared.adapters.memory import MemoryEntryStore, MemoryFleetStore, MemoryJobStore, MemoryRunStore, MemoryTables
+from shared.domain.access import Receipt
 from shared.domain.entry import Entry
 from shared.domain.fleet import FleetSnapshot, Lease, Node
 from shared.domain.instants import Instant
@@ -15,6 +16,7 @@ from shared.domain.keys import EntryKey, RunKey
 from shared.domain.run import Run, RunStatus
 from shared.ports import JobWrite, WriteOutcome, Written
 from shared.ports.fleet_store import BeatAnswer
+from shared.ports.run_store import Erased, Heartbeat, HeartbeatAnswer, PlanOutcome
 from tests.simulation.engine import Engine
 from tests.simulation.hosts import Host
 from tests.simulation.ledger import Ledger
@@ -34,6 +36,7 @@ class RecordedTables(MemoryTables):
         MemoryTables.put_run(self, run, alive_at)
         if self.ledger is not None:
             self.ledger.row_written(old, run)
+            self.ledger.executions.row_written(old, run)
 
 
 class RecordedJobStore(MemoryJobStore):
@@ -52,6 +55,9 @@ class RecordedJobStore(MemoryJobStore):
     def write(self, change: JobWrite) -> WriteOutcome:
         before = self._tables.jobs.get(change.job.job_key)
         outcome = super().write(change)
+        task = self._engine.current
+        if outcome == Written() and task is not None and self._tables.jobs.get(change.job.job_key) is not before:
+            self._ledger.writes[task.host.name].append(f"job {change.job.job_key} as {change.job.state}")
         if outcome == Written() and self._tables.jobs.get(change.job.job_key) is not before:
             self._ledger.job_written(change.job)
             entry = change.put_entry
@@ -111,9 +117,31 @@ class RecordedEntryStore(MemoryEntryStore):
 
 
 class RecordedRunStore(MemoryRunStore):
-    def __init__(self, tables: MemoryTables, ledger: Ledger) -> None:
+    def __init__(self, tables: MemoryTables, ledger: Ledger, engine: Engine) -> None:
         super().__init__(tables)
         self._ledger = ledger
+        self._engine = engine
+
+    def plan(self, run: Run, entry: Entry, *, seen: Run | None, receipt: Receipt | None = None) -> PlanOutcome:
+        before = self._tables.runs.get(run.key)
+        outcome = super().plan(run, entry, seen=seen, receipt=receipt)
+        task = self._engine.current
+        if task is not None and self._tables.runs.get(run.key) is not before:
+            self._ledger.writes[task.host.name].append(f"run {run.key}")
+        return outcome
+
+    def heartbeat(self, beats: Sequence[Heartbeat]) -> list[HeartbeatAnswer]:
+        for beat in beats:
+            if beat.progress is not None:
+                # As the client of the table does: nothing of the batch is sent.
+                beat.progress.encode()
+        return super().heartbeat(beats)
+
+    def erase(self, job_key: str, *, limit: int) -> Erased:
+        before = set(self._tables.runs_of_job.get(job_key, ()))
+        erased = super().erase(job_key, limit=limit)
+        self._ledger.erased(before - self._tables.runs_of_job.get(job_key, set()))
+        return erased
 
     def request_cancel(self, key: RunKey, *, at: Instant, expires_at: Instant) -> Run | None:
         run = super().request_cancel(key, at=at, expires_at=expires_at)

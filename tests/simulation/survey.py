@@ -17,7 +17,6 @@ from pathlib import Path
 from time import process_time
 
 from tests.simulation.planted import FOUND, MUTANTS, OWN, REQUIRED, Mutant, find
-from tests.simulation.script import simulate
 
 FOLDER = Path(__file__).parent
 FOUND_FILE = FOLDER / "found.json"
@@ -55,7 +54,7 @@ def look_for(name: str) -> tuple[str, Finding | None]:
     result = find(mutant, range(MOST_SEEDS))
     if result is None:
         return name, None
-    if simulate(result.seed).violations:
+    if mutant.simulate(result.seed).violations:
         raise AssertionError(f"seed {result.seed} is red without {name} too: first put that right")
     worlds = sum(map(mutant.may_matter, range(result.seed + 1)))
     seconds = round(process_time() - began, 1)

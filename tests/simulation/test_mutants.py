@@ -7,7 +7,6 @@ from itertools import chain
 import pytest
 
 from tests.simulation.planted import MUTANTS, Mutant, find
-from tests.simulation.script import simulate
 from tests.simulation.survey import MOST_SEEDS, README, findings, with_table
 
 
@@ -18,7 +17,7 @@ def test_a_planted_bug_is_found(mutant: Mutant) -> None:
     """
     result = find(mutant, chain([findings()[mutant.name].seed], range(MOST_SEEDS)))
     assert result is not None, f"left out, and nobody noticed: {mutant.rule}"
-    assert not simulate(result.seed).violations, "seen without the bug too"
+    assert not mutant.simulate(result.seed).violations, "seen without the bug too"
 
 
 def test_the_table_in_the_readme_is_that_of_the_last_survey() -> None:

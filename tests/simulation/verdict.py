@@ -115,7 +115,7 @@ def _stale(world: World) -> Iterator[Violation]:
     """
     grace_ms = world.profile.grace_ms + world.profile.skew_ms + 10 * SECOND
     for at, dispatch in world.ledger.sent:
-        if dispatch.is_single or at != world.ledger.accepted_at[dispatch.key]:
+        if dispatch.is_single or at != world.ledger.accepted_at.get(dispatch.key):
             continue
         for generation in world.ledger.generations[dispatch.job_key]:
             if generation.job.generation <= dispatch.generation or generation.committed_at > at - grace_ms:

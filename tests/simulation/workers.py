@@ -1,175 +1,210 @@
-"""Worker processes: the steps of a real Executor, called by tasks as `functions.worker.process_host` does."""
+"""Worker processes: the real hosts of `functions.worker`, their threads tasks of a simulated host."""
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 from functions.worker.executor import Executor
+from functions.worker.lambda_host import LambdaHost
 from functions.worker.live_run import LiveRun
+from functions.worker.parts import WorkerParts
+from functions.worker.process_host import HostSettings, LaneHost, ProcessHost
+from functions.worker.protection import Protection
 from functions.worker.settings import WorkerSettings
-from functions.worker.targets import Call, Outcome, Targets, failed, succeeded
+from functions.worker.targets import Targets
 from shared.adapters.memory import SeededRandomness
 from shared.domain.errors import StoreError
 from shared.domain.instants import SECOND
+from shared.observability.announcing import Announcements
+from shared.observability.metrics import MetricLog
+from shared.ports import Delivery, ReceivedMessages
 from tests.simulation.hosts import Host, HostClock
-from tests.simulation.network import Remote, RemoteEntries, RemoteJobs, RemoteLane
+from tests.simulation.lanes import SimulatedLane
+from tests.simulation.remotes import Remote, RemoteEntries, RemoteJobs, RemoteLane, RemoteLetters
+from tests.simulation.targets import SimulatedTarget
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
-OWN_OPERATIONS = ("reschedule", "pause", "resume", "delete", "recreate")
-_PAUSE_AFTER_FAULT_MS = 1_000
-_FOR_EVER = 10**15
-_RECEIVERS = 2
+HOST = HostSettings(receivers=2, finishers=1, look_seconds=2.0)
+#: Between two looks of an idle poller.
+_POLL_SECONDS = 10
 
 
-class SimulatedTarget:
-    """Takes its time, and now and then fails, breaks or hangs."""
+class NoMetrics:
+    def put(self, values: object, *, at: object) -> None:
+        """Nobody reads them."""
 
-    def __init__(self, world: World, host: Host, clock: HostClock) -> None:
-        self._world = world
-        self._host = host
-        self._clock = clock
 
-    def call(self, call: Call) -> Outcome:
-        world, random = self._world, self._world.random
-        world.ledger.started(
-            self._host.name, call.key, call.slot, call.token, worker_now=self._clock.now(), due=call.fire_at
-        )
-        world.note(self._host.name, "target", (call.key, call.token), None)
-        if random.random() < world.profile.own_changes and not world.network.is_healed:
-            # A handler that changes or ends its own job, at the very moment at which the scheduler is busy with it.
-            world.call(random.choice(OWN_OPERATIONS), call.job_id)
-        if world.network.is_healed or random.random() >= world.profile.slow_runs:
-            world.engine.sleep(random.randint(0, 200))
-            return succeeded()
-        world.engine.sleep(random.choice([500, 5_000, 20_000, 45_000, 70_000]))
-        dice = random.random()
-        if dice < 0.3:
-            raise RuntimeError("simulated")
-        return failed("simulated", "no") if dice < 0.5 else succeeded()
+class NoTask:
+    """Of a host that nobody may stop."""
+
+    def protect(self, *, minutes: int) -> None:
+        """Nothing."""
+
+    def release(self) -> None:
+        """Nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedParts(WorkerParts):
+    """The ledger hears which definition a run of its executors starts with, and in which places."""
+
+    world: Any = None
+    host: Any = None
+
+    def executor(
+        self, lane: str, *, queue: ReceivedMessages | None = None, ends_until: float | None = None
+    ) -> Executor:
+        executor = WorkerParts.executor(self, lane, queue=queue, ends_until=ends_until)
+        begin = executor.begin
+
+        def recorded(live: LiveRun) -> Any:
+            call = begin(live)
+            if call is not None:
+                self.world.ledger.executions.begins(self.host, live)
+            return call
+
+        executor.begin = recorded  # type: ignore[method-assign]
+        return executor
+
+
+def parts_of(world: World, host: Host, settings: WorkerSettings) -> RecordedParts:
+    clock = HostClock(host)
+    letters = RemoteLetters(world.network, host, "letters", world.letters)
+    return RecordedParts(
+        queues={name: RemoteLane(world.network, host, lane) for name, lane in world.lanes.items()},
+        lanes_by_queue_name={name: name for name in world.lanes},
+        dead_letters=dict.fromkeys(world.lanes, letters),
+        run_store=Remote(world.network, host, "runs", world.runs),
+        entry_store=RemoteEntries(world.network, host, "entries", world.entries),
+        job_store=RemoteJobs(world.network, host, "jobs", world.jobs),
+        targets=Targets({"handler": SimulatedTarget(world, host, clock)}),
+        clock=clock,
+        randomness=SeededRandomness(host.name),
+        settings=settings,
+        metrics=cast("MetricLog", NoMetrics()),
+        announcements=Announcements(None),
+        world=world,
+        host=host,
+    )
 
 
 class WorkerProcess:
-    """One process; one executor for each lane."""
+    """One process, with a host for each lane."""
 
     def __init__(self, world: World, host: Host) -> None:
         self.host = host
         self._world = world
-        self._engine = world.engine
-        self.executors = {}
-        clock = HostClock(host)
-        for name, lane in world.lanes.items():
-            queue = RemoteLane(world.network, host, lane)
-            executor = Executor(
-                queue=queue,
-                run_store=Remote(world.network, host, "runs", world.runs),
-                job_store=RemoteJobs(world.network, host, "jobs", world.jobs),
-                targets=Targets({"handler": SimulatedTarget(world, host, clock)}),
-                clock=clock,
-                randomness=SeededRandomness(f"{host.name}/{name}"),
-                settings=world.worker_settings,
-                worker_id=host.name,
-                lane=name,
-                entry_store=RemoteEntries(world.network, host, "entries", world.entries),
-            )
-            self.executors[name] = executor
-            _LaneTasks(world, host, queue=queue, executor=executor, name=name)
+        parts = parts_of(world, host, world.worker_settings)
+        self.executors = {name: parts.executor(name) for name in world.lanes}
+        lanes = {
+            name: LaneHost(name, parts.queues[name], executor, clock=parts.clock, worker=parts.settings, host=HOST)
+            for name, executor in self.executors.items()
+        }
+        self._process = ProcessHost(
+            lanes,
+            clock=parts.clock,
+            host=HOST,
+            metrics=parts.metrics,
+            protection=Protection(NoTask(), parts.clock),
+            announcements=parts.announcements,
+        )
+        world.engine.spawn(host, "main", self._main)
 
     @property
     def is_idle(self) -> bool:
-        is_busy = any(len(executor.runs) for executor in self.executors.values())
-        return not is_busy and all(task.is_napping for task in self.host.tasks)
+        return not any(len(executor.runs) for executor in self.executors.values())
+
+    def stop(self) -> None:
+        """SIGTERM."""
+        self._process.stop()
+
+    def _main(self) -> None:
+        status = self._process.run()
+        self._world.note(self.host.name, "ends", (status,), None)
+        self.host.kill()
+        if status:
+            # Stuck: the service starts another.
+            self._world.engine.after(10 * SECOND, self._world.start_worker)
 
 
-class _LaneTasks:
-    def __init__(self, world: World, host: Host, *, queue: RemoteLane, executor: Executor, name: str) -> None:
+class EventSource:
+    """The event source mappings of the lanes: each invocation is a host of its own, for as long as one may take."""
+
+    def __init__(self, world: World, host: Host) -> None:
+        self.host = host
         self._world = world
-        self._engine = world.engine
-        self._host = host
-        self._clock = HostClock(host)
-        self._queue = queue
-        self._executor = executor
-        self._settings: WorkerSettings = world.worker_settings
-        self._lane = world.lanes[name]
-        self._receivers = [
-            self._engine.spawn(host, f"{name}-receive", self._loop(self._receive)) for _ in range(_RECEIVERS)
-        ]
-        self._time = self._engine.spawn(host, f"{name}-time", self._loop(self._watch_time))
-        self._ends = self._engine.spawn(host, f"{name}-ends", self._loop(self._store_ends))
-        self._alive = self._engine.spawn(host, f"{name}-alive", self._loop(self._keep_alive))
-        self._lane.waiting.append(self._message_came)
+        self._busy = 0
+        for name, lane in world.lanes.items():
+            world.engine.spawn(host, f"{name}-poll", lambda name=name, lane=lane: self._poll(name, lane))  # type: ignore[misc]
 
-    def _message_came(self) -> None:
-        for receiver in self._receivers:
-            self._engine.wake(receiver)
+    @property
+    def is_idle(self) -> bool:
+        return self._busy == 0
 
-    def _loop(self, step: Callable[[], None]) -> Callable[[], None]:
+    def _poll(self, name: str, lane: SimulatedLane) -> None:
+        queue = RemoteLane(self._world.network, self.host, lane)
+        while True:
+            try:
+                received = queue.receive(
+                    limit=10,
+                    wait_seconds=_POLL_SECONDS,
+                    visibility_seconds=self._world.profile.mapped_visibility_seconds,
+                )
+            except StoreError:
+                self._world.engine.sleep(SECOND)
+                continue
+            if received:
+                self._invoke(name, queue, received)
+
+    def _invoke(self, name: str, queue: RemoteLane, received: Sequence[Delivery]) -> None:
+        world = self._world
+        host = world.start_function()
+        ends_at = world.engine.now + world.profile.function_ms
+        self._busy += 1
+
+        def ends() -> None:
+            self._busy -= 1
+
+        host.on_death = ends
+        # Whatever it is doing.
+        world.engine.at(ends_at, host.kill)
+
         def run() -> None:
-            while True:
-                try:
-                    step()
-                except StoreError as error:
-                    self._world.note(self._host.name, f"{step.__name__} failed", (error,), None)
-                    self._engine.sleep(_PAUSE_AFTER_FAULT_MS)
-                except Exception:  # noqa: BLE001 (whatever it is, it must not be missed)
-                    where = f"{self._host.name}.{step.__name__}"
-                    self._world.ledger.violate("bug", f"{where}: {traceback.format_exc()}")
-                    return
+            parts = parts_of(world, host, world.worker_settings)
+            event = {"Records": [_record_of(each, name) for each in received]}
+            answered = LambdaHost(parts).handle(event, _Context(world, ends_at))
+            kept = {each["itemIdentifier"] for each in answered["batchItemFailures"]}
+            done = [each for each in received if each.message_id not in kept]
+            world.engine.spawn(self.host, f"{name}-delete", lambda: self._delete(queue, done))
+            host.kill()
 
-        return run
+        world.engine.spawn(host, "handle", run)
 
-    def _receive(self) -> None:
-        runs = self._executor.runs
-        room = min(self._settings.max_held - runs.unstarted, 10)
-        if room <= 0 or runs.launched >= self._settings.threads:
-            self._engine.nap_until(self._engine.now + 100)
-            return
-        deliveries = self._queue.receive(
-            limit=room, wait_seconds=10, visibility_seconds=self._settings.visibility_seconds
-        )
-        if not deliveries:
-            visible_at = self._lane.next_visible_at()
-            self._engine.nap_until(_FOR_EVER if visible_at is None else max(visible_at, self._engine.now + 20))
-            return
+    def _delete(self, queue: RemoteLane, done: Sequence[Delivery]) -> None:
         try:
-            self._executor.claim_once(deliveries)
-        finally:
-            self._wake_all()
+            queue.delete(done)
+        except StoreError:
+            self._world.note(self.host.name, "not deleted", (done,), None)
 
-    def _watch_time(self) -> None:
-        for live in self._executor.start_due_once():
-            self._engine.spawn(self._host, "handler", lambda live=live: self._execute(live))  # type: ignore[misc]
-        self._executor.expire_once()
-        self._engine.wake(self._ends)
-        seconds = self._executor.runs.seconds_until_due(self._clock.now(), self._clock.monotonic())
-        wait_ms = SECOND if seconds is None else min(int(seconds * SECOND) + 1, SECOND)
-        self._engine.nap_until(self._engine.now + wait_ms if len(self._executor.runs) else _FOR_EVER)
 
-    def _execute(self, live: LiveRun) -> None:
-        try:
-            self._executor.execute(live)
-        except Exception:  # noqa: BLE001 (whatever it is, it must not be missed)
-            self._world.ledger.violate("bug", f"{self._host.name}.execute: {traceback.format_exc()}")
-        self._wake_all()
+class _Context:
+    def __init__(self, world: World, ends_at: int) -> None:
+        self._world = world
+        self._ends_at = ends_at
 
-    def _store_ends(self) -> None:
-        if not self._executor.runs.ending:
-            self._engine.nap_until(_FOR_EVER)
-            return
-        self._executor.finish_once()
+    def get_remaining_time_in_millis(self) -> int:
+        return max(self._ends_at - self._world.engine.now, 0)
 
-    def _keep_alive(self) -> None:
-        if not len(self._executor.runs):
-            self._engine.nap_until(_FOR_EVER)
-            return
-        self._executor.read_once()
-        self._executor.heartbeat_once()
-        self._engine.wake(self._time)
-        self._engine.nap_until(self._engine.now + _PAUSE_AFTER_FAULT_MS)
 
-    def _wake_all(self) -> None:
-        for task in (self._time, self._ends, self._alive):
-            self._engine.wake(task)
+def _record_of(delivery: Delivery, lane: str) -> Mapping[str, Any]:
+    return {
+        "messageId": delivery.message_id,
+        "receiptHandle": delivery.receipt_handle,
+        "body": delivery.body,
+        "attributes": {"ApproximateReceiveCount": str(delivery.receive_count)},
+        "eventSourceARN": f"arn:aws:sqs:eu-central-1:000000000000:{lane}",
+    }

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-import logging
 import re
+import sys
+import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any
+from typing import Any, cast
+from unittest.mock import patch
+
+from aws_lambda_powertools import Logger
 
 from functions.scheduler.herds import HerdRules
 from functions.worker.settings import WorkerSettings
+from shared.adapters.memory import MemoryDeadLetterQueue
+from shared.domain.errors import StoreError
 from shared.domain.instants import SECOND, Instant, to_rfc3339
+from shared.domain.owner_places import EVERYONE, OwnerMaximums
 from shared.domain.timing import Timing
 from shared.schema import LANES
-from tests.simulation.callers import ApiCall, Schedules
-from tests.simulation.engine import Engine
+from tests.simulation.asks import Asks
+from tests.simulation.callers import ApiCall, Asked
+from tests.simulation.engine import Engine, Killed
+from tests.simulation.families import profile_of
 from tests.simulation.hosts import Host, TrueClock
 from tests.simulation.lanes import SimulatedLane
 from tests.simulation.ledger import Ledger, Violation
-from tests.simulation.network import Network
+from tests.simulation.network import Network, Odd
 from tests.simulation.nodes import NodeProcess
-from tests.simulation.profile import Profile, profile_of
+from tests.simulation.profile import Profile
 from tests.simulation.stores import (
     RecordedEntryStore,
     RecordedFleetStore,
@@ -30,7 +39,9 @@ from tests.simulation.stores import (
     RecordedRunStore,
     RecordedTables,
 )
-from tests.simulation.workers import WorkerProcess
+from tests.simulation.targets import TargetBroke
+from tests.simulation.threads import CannotStart
+from tests.simulation.workers import EventSource, WorkerProcess
 
 #: 2026-11-27T00:00:00Z, and a bit, so that minutes do not begin with the world.
 START = 1_795_737_600_000 + 31_417
@@ -39,6 +50,7 @@ START = 1_795_737_600_000 + 31_417
 @dataclass(frozen=True, slots=True)
 class Result:
     seed: int
+    family: str | None
     profile: Profile
     violations: list[Violation]
     trace: list[str]
@@ -46,9 +58,9 @@ class Result:
     simulated_ms: int
 
 
-def dice_of(seed: int) -> Random:
+def dice_of(seed: int, family: str | None = None) -> Random:
     """The first thing they decide is the profile."""
-    return Random(f"carillon-{seed}")
+    return Random(f"carillon-{seed}" if family is None else f"carillon-{family}-{seed}")
 
 
 def herds_of(seed: int) -> HerdRules:
@@ -69,9 +81,9 @@ CROWDED = {
 
 
 class World:
-    def __init__(self, seed: int, *, is_traced: bool = False) -> None:
-        self.random = dice_of(seed)
-        self.profile = profile_of(self.random)
+    def __init__(self, seed: int, *, family: str | None = None, is_traced: bool = False) -> None:
+        self.random = dice_of(seed, family)
+        self.profile = profile_of(self.random, family)
         self.engine = Engine(Random(self.random.random()), START)
         self.trace: list[str] | None = [] if is_traced else None
         self.ledger = Ledger(lambda: self.engine.now)
@@ -79,24 +91,37 @@ class World:
         self.tables = RecordedTables(clock=clock, ledger=self.ledger)
         self.jobs = RecordedJobStore(self.tables, self.ledger, self.engine)
         self.entries = RecordedEntryStore(self.tables, self.ledger, page_size=self.random.choice([1, 3, 50]))
-        self.runs = RecordedRunStore(self.tables, self.ledger)
+        self.runs = RecordedRunStore(self.tables, self.ledger, self.engine)
         self.hosts: dict[str, Host] = {}
         self.fleet = RecordedFleetStore(self.tables, self.ledger, self.hosts)
         self.lanes = {
             name: SimulatedLane(clock, Random(self.random.random()), self.profile, self.ledger) for name in LANES
         }
+        self.letters = MemoryDeadLetterQueue()
         note = self.note if is_traced else None
         self.network = Network(self.engine, Random(self.random.random()), self.profile, note)
         self.timing = Timing() if self.profile.most_residents is None else replace(Timing(), **CROWDED)
         self.herds = herds_of(seed)
-        self.worker_settings = WorkerSettings(longest_lead_ms=self.timing.lead_ms + self.herds.most_ms)
+        maximum = self.profile.owner_maximum
+        self.worker_settings = WorkerSettings(
+            longest_lead_ms=self.timing.lead_ms + self.herds.most_ms,
+            threads=self.profile.threads,
+            owner_maximums=OwnerMaximums({} if maximum is None else {EVERYONE: maximum}),
+        )
+        self.ledger.executions.is_strict = self.profile.is_strict
+        self.ledger.executions.is_prompt = self.profile.is_prompt
+        self.ledger.executions.owner_maximum = maximum
         self.ledger.acting = self._acting
         self.ledger.judges_health = self.profile.faulty < 0.05 and self.profile.slow < 0.1
         self.ledger.hold_ms = self.worker_settings.longest_lead_ms + self.worker_settings.hold_slack_ms
         ends_at = START + self.profile.duration_ms // 2 if self.profile.silence_ms else None
-        self.schedules = Schedules(self.random, ends_at=ends_at)
+        self.asks = Asks(self.random, self.profile, ends_at=ends_at)
+        #: Requests under a key; and what each job was last declared as.
+        self.asked: list[Asked] = []
+        self.declared: dict[str, Any] = {}
         self.nodes: list[NodeProcess] = []
         self.workers: list[WorkerProcess] = []
+        self.functions: EventSource | None = None
         #: API calls under way.
         self.calls: set[str] = set()
         self._api_offsets = [self.skew(self.profile.skew_ms) for _ in range(3)]
@@ -139,6 +164,13 @@ class World:
         self.workers.append(process)
         return process
 
+    def start_functions(self) -> None:
+        """The event source mappings of the lanes, which never fail."""
+        self.functions = EventSource(self, self._host("mapping", 0))
+
+    def start_function(self) -> Host:
+        return self._host("function", self.skew(self.profile.skew_ms))
+
     def call(self, operation: str, job_id: str) -> None:
         host = self._host("api", self.random.choice(self._api_offsets))
         self.calls.add(host.name)
@@ -148,8 +180,14 @@ class World:
         self._named += 1
         name = f"{kind}-{self._named}"
         host = self.hosts[name] = Host(name, self.engine, offset_ms, is_newer=self.is_upgraded)
+        if self.profile.unstarted_threads and kind == "worker":
+            host.lacks_threads = lambda: self._lacks_threads(host)
         self.note(host.name, "starts", (f"clock {offset_ms:+} ms",), None)
         return host
+
+    def _lacks_threads(self, host: Host) -> bool:
+        is_young = self.engine.now < host.booted_at + 2 * SECOND
+        return not is_young and not self.network.is_healed and self.random.random() < self.profile.unstarted_threads
 
     @property
     def processes(self) -> list[NodeProcess | WorkerProcess]:
@@ -163,6 +201,12 @@ class World:
     @property
     def live_workers(self) -> list[WorkerProcess]:
         return [each for each in self.workers if each.host.is_alive]
+
+    def crashed(self, error: Exception, where: str = "thread") -> None:
+        """Something was raised that is no fault of this world's: a bug."""
+        if not isinstance(error, StoreError | Odd | TargetBroke | CannotStart | Killed):
+            found = "".join(traceback.format_exception(error))
+            self.ledger.violate("bug", f"{' '.join(self._acting())} {where}: {found}")
 
     # Healing ---------------------------------------------------------------------------------------------------------
 
@@ -186,7 +230,7 @@ class World:
             process.host.offset_ms = 0
         while len(self.live_nodes) < 2:
             self.start_node()
-        while len(self.live_workers) < 2:
+        while len(self.live_workers) < 2 and self.functions is None:
             self.start_worker()
 
     def wake_all(self) -> None:
@@ -197,14 +241,20 @@ class World:
 
 
 @contextmanager
-def silent_logs() -> Iterator[None]:
-    """The real code logs what a simulation does thousands of times."""
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    try:
+def silent_logs(world: World) -> Iterator[None]:
+    """The real code logs what a simulation does thousands of times; but what it took for a bug is one."""
+
+    def nothing(*_: object, **__: object) -> None:
+        pass
+
+    def exception(_: object, message: object, *__: object, **___: object) -> None:
+        world.crashed(cast("Exception", sys.exc_info()[1]), str(message))
+
+    with ExitStack() as stack:
+        for name in ("debug", "info", "warning", "error"):
+            stack.enter_context(patch.object(Logger, name, nothing))
+        stack.enter_context(patch.object(Logger, "exception", exception))
         yield
-    finally:
-        logging.disable(before)
 
 
 _NOISE = re.compile(

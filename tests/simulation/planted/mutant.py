@@ -10,7 +10,8 @@ from unittest.mock import patch
 
 from functions.worker.settings import WorkerSettings
 from tests.simulation import world as world_module
-from tests.simulation.profile import Profile, profile_of
+from tests.simulation.families import profile_of
+from tests.simulation.profile import Profile
 from tests.simulation.script import simulate
 from tests.simulation.world import Result, dice_of
 
@@ -27,9 +28,14 @@ class Mutant:
     rule: str
     plant: Plant
     worlds: Callable[[Profile], bool] = lambda _: True
+    #: All of its worlds are of this one; None: as seeds draw them.
+    family: str | None = None
 
     def may_matter(self, seed: int) -> bool:
-        return self.worlds(profile_of(dice_of(seed)))
+        return self.worlds(profile_of(dice_of(seed, self.family), self.family))
+
+    def simulate(self, seed: int) -> Result:
+        return simulate(seed, family=self.family)
 
 
 @contextmanager
@@ -42,7 +48,9 @@ def with_bug(mutant: Mutant) -> Iterator[None]:
 def find(mutant: Mutant, seeds: Iterable[int]) -> Result | None:
     """The first run that breaks an invariant under the planted bug."""
     with with_bug(mutant):
-        return next((result for result in map(simulate, filter(mutant.may_matter, seeds)) if result.violations), None)
+        return next(
+            (result for result in map(mutant.simulate, filter(mutant.may_matter, seeds)) if result.violations), None
+        )
 
 
 def instead(target: Any, name: str, value: Any) -> Plant:

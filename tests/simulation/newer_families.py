@@ -1,0 +1,181 @@
+"""Families of worlds in which callers ask for everything, and in which workers and nodes meet what no store does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from random import Random
+
+from shared.domain.instants import SECOND
+from tests.simulation.profile import CHANGES, Profile
+
+
+def _changes(random: Random) -> Profile:
+    """Jobs are changed in every way, by callers with right clocks, while calls are quick."""
+    is_late = random.random() < 0.5
+    return Profile(
+        duration_ms=random.randint(50, 100) * SECOND,
+        nodes=random.randint(1, 2),
+        workers=random.randint(1, 2),
+        jobs=random.randint(3, 6),
+        api_rate=random.choice([0.5, 1.0]),
+        own_changes=0.0,
+        slow=0.0,
+        trouble_ms=random.choice([15, 25]) * SECOND if is_late else 0,
+        brake=is_late,
+        outages=is_late and random.random() < 0.5,
+        duplicated=random.choice([0.0, 0.1]),
+        slow_runs=random.choice([0.1, 0.4]),
+        run_times_ms=(500, 2_000, 9_000, 20_000),
+        calls=CHANGES,
+        windowed=0.4,
+        is_strict=True,
+        is_prompt=True,
+    )
+
+
+def _changes_by_wrong_clocks(random: Random) -> Profile:
+    """As that, and the clocks of the API's hosts differ."""
+    return replace(_changes(random), skew_ms=random.choice([3, 45]) * SECOND, is_prompt=False)
+
+
+def _few_threads(random: Random) -> Profile:
+    """More runs are due than a worker has threads; jobs change while they wait."""
+    return Profile(
+        duration_ms=random.randint(50, 90) * SECOND,
+        nodes=1,
+        workers=random.randint(1, 2),
+        jobs=random.randint(6, 10),
+        api_rate=random.choice([0.5, 1.0]),
+        own_changes=0.0,
+        slow=0.0,
+        threads=random.randint(1, 4),
+        slow_runs=0.6,
+        run_times_ms=(500, 2_000, 4_000),
+        calls=CHANGES,
+        is_strict=True,
+        is_prompt=True,
+    )
+
+
+def _workers_come_and_go(random: Random) -> Profile:
+    """Workers are killed, and told to go while they hold, start and end runs."""
+    return Profile(
+        duration_ms=random.randint(60, 100) * SECOND,
+        nodes=1,
+        workers=random.randint(2, 3),
+        jobs=random.randint(5, 9),
+        api_rate=0.3,
+        slow=random.choice([0.0, 0.1, 0.3]),
+        trouble_ms=random.choice([4, 8]) * SECOND,
+        kills=random.random() < 0.6,
+        worker_stops=True,
+        clock_steps=random.random() < 0.3,
+        skew_ms=random.choice([0, 2 * SECOND]),
+        threads=random.choice([2, 4, 16]),
+        unstarted_threads=random.choice([0.0, 0.0, 0.2]),
+        slow_runs=0.3,
+        run_times_ms=(500, 2_000, 9_000),
+        calls=CHANGES,
+        overlapping=0.5,
+        is_strict=True,
+    )
+
+
+def _functions(random: Random) -> Profile:
+    """Lanes are worked by functions."""
+    return Profile(
+        duration_ms=random.randint(60, 100) * SECOND,
+        nodes=1,
+        workers=0,
+        functions=True,
+        function_ms=random.choice([40, 90]) * SECOND,
+        jobs=random.randint(5, 9),
+        api_rate=0.3,
+        slow=random.choice([0.0, 0.1]),
+        faulty=random.choice([0.0, 0.03]),
+        duplicated=0.1,
+        slow_runs=0.2,
+        calls=CHANGES,
+        is_strict=True,
+    )
+
+
+def _odd_faults(random: Random) -> Profile:
+    """Calls fail as no adapter knows it, and handlers report what no row can hold."""
+    return Profile(
+        duration_ms=random.randint(60, 100) * SECOND,
+        nodes=random.randint(1, 2),
+        shards=random.choice([1, 2]),
+        workers=2,
+        jobs=random.randint(6, 10),
+        api_rate=0.4,
+        slow=0.05,
+        odd=random.choice([0.01, 0.03, 0.1]),
+        odd_reports=random.choice([0.0, 0.3]),
+        slow_runs=0.2,
+        calls=CHANGES,
+        is_strict=True,
+    )
+
+
+def _leaping_clocks(random: Random) -> Profile:
+    """The clock of a node is minutes ahead for some seconds."""
+    return Profile(
+        duration_ms=random.randint(60, 120) * SECOND,
+        nodes=random.randint(1, 3),
+        shards=random.choice([1, 2, 4]),
+        jobs=random.randint(4, 8),
+        api_rate=0.2,
+        slow=0.02,
+        trouble_ms=random.choice([15, 30]) * SECOND,
+        clock_leaps=True,
+        is_strict=True,
+    )
+
+
+def _old_messages(random: Random) -> Profile:
+    """Messages are as old as a queue keeps any, and few receives make one undeliverable."""
+    return Profile(
+        duration_ms=random.randint(60, 120) * SECOND,
+        nodes=1,
+        jobs=random.randint(4, 8),
+        slow=0.05,
+        duplicated=0.2,
+        aged=random.choice([0.0, 0.3]),
+        most_receives=random.choice([4, 8, 100]),
+        slow_runs=0.5,
+        trouble_ms=random.choice([0, 20]) * SECOND,
+        kills=True,
+        overlapping=0.4,
+        calls=CHANGES,
+        is_strict=True,
+    )
+
+
+def _long_outages(random: Random) -> Profile:
+    """The queues are away for minutes."""
+    return Profile(
+        duration_ms=random.randint(300, 500) * SECOND,
+        nodes=random.randint(1, 2),
+        jobs=random.randint(4, 8),
+        api_rate=0.1,
+        slow=0.02,
+        trouble_ms=120 * SECOND,
+        long_outages=True,
+        calls=CHANGES,
+        is_strict=True,
+    )
+
+
+NEWER: Mapping[str, Callable[[Random], Profile]] = {
+    "changes": _changes,
+    "changes_by_wrong_clocks": _changes_by_wrong_clocks,
+    "few_threads": _few_threads,
+    "workers_come_and_go": _workers_come_and_go,
+    "functions": _functions,
+    "odd_faults": _odd_faults,
+    "leaping_clocks": _leaping_clocks,
+    "old_messages": _old_messages,
+    "long_outages": _long_outages,
+}
