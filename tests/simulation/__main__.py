@@ -11,11 +11,13 @@ import os
 import sys
 from argparse import ArgumentParser
 from collections import Counter
+from dataclasses import fields
 from functools import partial
 from multiprocessing import get_context
 from time import monotonic
 
 from tests.simulation.families import BY_NAME
+from tests.simulation.profile import Profile
 from tests.simulation.script import simulate
 from tests.simulation.world import Result
 
@@ -55,12 +57,20 @@ def run(seeds: range, family: str | None = None) -> list[Result]:
 
 
 def report(result: Result) -> None:
-    print(f"seed {result.seed}: {len(result.violations)} violations, {result.runs} runs, {result.profile}")
+    print(f"seed {result.seed}: {len(result.violations)} violations, {result.runs} runs, {_unusual(result.profile)}")
     for violation in result.violations[:5]:
         print(f"  {violation}")
     if result.violations:
         named = f" --family {result.family}" if result.family else ""
         print(f"  again: python -P -m tests.simulation --trace {result.seed}{named}", flush=True)
+
+
+def _unusual(profile: Profile) -> str:
+    """What is not as it is by default."""
+    default = Profile(duration_ms=0)
+    values = {each.name: getattr(profile, each.name) for each in fields(profile)}
+    shown = {name: value for name, value in values.items() if value != getattr(default, name) and name != "calls"}
+    return ", ".join(f"{name}={value}" for name, value in shown.items())
 
 
 if __name__ == "__main__":

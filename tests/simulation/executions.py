@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: What is read waits no longer than this before it starts, or it is read again.
 READ_AGAIN_MS = SECOND
+#: A heartbeat later, a worker knows that it lost its place.
+HEARD_MS = 15 * SECOND
 #: For the read itself.
 READ_MS = 500
 
@@ -33,6 +35,8 @@ class Execution:
     #: It counts among those of its job, and of its owner.
     is_counted: bool
     is_counted_of_owner: bool
+    #: How many of its job's may go on at once.
+    limit: int | None
 
     @property
     def is_well(self) -> bool:
@@ -75,6 +79,7 @@ class Executions:
         job = live.job
         assert job is not None
         run = live.run
+        limit = places_of(job)
         begun = Execution(
             self.now(),
             host,
@@ -84,10 +89,10 @@ class Executions:
             run.generation,
             is_counted=live.hold is not None,
             is_counted_of_owner=live.owner_hold is not None,
+            limit=limit,
         )
         if self.is_prompt:
             self._check_definition(begun)
-        limit = places_of(job)
         if limit is not None:
             self._check_room([each for each in self._others(begun) if each.is_counted], limit, begun, "its job's")
         if self.owner_maximum is not None:
@@ -97,7 +102,30 @@ class Executions:
         self.begun[run.key, run.token] = begun
 
     def ends(self, key: RunKey, token: int) -> None:
-        self._going_on.pop((key, token), None)
+        ended = self._going_on.pop((key, token), None)
+        if ended is not None and self.is_strict:
+            self._check_long_beside(ended)
+
+    def _check_long_beside(self, ended: Execution) -> None:
+        """Whoever lost its place hears of it, and does not go on beside the one that has it now."""
+        if ended.limit is None or not ended.is_counted or not self._holds(ended):
+            return
+        beside = [
+            each
+            for each in self._others_going_on(ended)
+            if each.is_counted and self._holds(each) and self._well_together_ms(ended, each) > HEARD_MS
+        ]
+        if len(beside) >= ended.limit:
+            keys = ", ".join(sorted(each.key.run_id for each in beside))
+            self.violate("overlap", f"{ended.key} went on beside {keys}, though {ended.limit} is its job's maximum")
+
+    def _others_going_on(self, one: Execution) -> list[Execution]:
+        of_job = [each for each in self._going_on.values() if each.key.job_key == one.key.job_key]
+        return [each for each in of_job if each.key != one.key]
+
+    def _well_together_ms(self, one: Execution, other: Execution) -> int:
+        since = max(one.at, other.at, one.host.troubled_at, other.host.troubled_at)
+        return self.now() - since if other.host.is_alive and not other.host.is_paused else 0
 
     def _check_definition(self, begun: Execution) -> None:
         """Never one older than a change that was acknowledged a second before the start."""

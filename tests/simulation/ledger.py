@@ -6,17 +6,17 @@ Nobody in the simulated world reads this. Slots are worked out here from the gen
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 
 from shared.domain.entry import Entry
 from shared.domain.instants import Instant
 from shared.domain.job import Job, JobState
-from shared.domain.keys import RunKey, run_id_of
+from shared.domain.keys import RunKey
 from shared.domain.message import Dispatch
 from shared.domain.run import Run, RunStatus
-from shared.domain.schedules import At, fire_at, slots
 from tests.simulation.executions import Executions
+from tests.simulation.generations import Fire, Generation
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,60 +29,6 @@ class Violation:
 
     def __str__(self) -> str:
         return f"{self.invariant}: {self.detail}"
-
-
-@dataclass(slots=True)
-class Fire:
-    key: RunKey
-    slot: Instant
-    due: Instant
-
-
-@dataclass(eq=False, slots=True)
-class Generation:
-    """One generation of a job, from its commit until the next one's."""
-
-    job: Job
-    committed_at: int
-    #: True time at which the API told its caller, and what it named.
-    answered_at: int | None = None
-    named: frozenset[str] = frozenset()
-    ended_at: int | None = None
-    #: How many of its fires are known to be settled.
-    settled: int = 0
-    _fires: list[Fire] = field(default_factory=list)
-    _rest: Iterator[Instant] | None = None
-    _is_complete: bool = False
-
-    def fire(self, index: int) -> Fire | None:
-        """Its fires in order; None behind the last."""
-        while len(self._fires) <= index and not self._is_complete:
-            self._grow()
-        return self._fires[index] if index < len(self._fires) else None
-
-    def last_fire(self) -> Fire | None:
-        """None when there is none, or none is known to be the last: a schedule without an end is not followed."""
-        return self._fires[-1] if self._is_complete and self._fires else None
-
-    def _grow(self) -> None:
-        job = self.job
-        if job.state is not JobState.ACTIVE:
-            self._is_complete = True
-        elif isinstance(job.schedule, At):
-            self._fires = [self._fire_of(job.schedule.instant)]
-            self._is_complete = True
-        else:
-            if self._rest is None:
-                self._rest = slots(job.schedule, Instant(job.from_at - 1))
-            slot = next(self._rest, None)
-            if slot is None:
-                self._is_complete = True
-            else:
-                self._fires.append(self._fire_of(slot))
-
-    def _fire_of(self, slot: Instant) -> Fire:
-        job = self.job
-        return Fire(RunKey(job.job_key, run_id_of(slot)), slot, fire_at(job.schedule, job.job_key, slot))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +48,10 @@ class Ledger:
         #: By run: the newest generation of which the queue holds, or held, a message; and when it came.
         self.accepted: dict[RunKey, int] = {}
         self.accepted_at: dict[RunKey, int] = {}
+        #: When it was to start as it was first dispatched.
+        self.due_of: dict[RunKey, Instant] = {}
+        #: By job and the first generation that counts: slots that were begun.
+        self.counted: dict[tuple[str, int], set[Instant]] = defaultdict(set)
         self.sent: list[tuple[int, Dispatch]] = []
         #: Of single fires: the attempts that the queue took, or refused for good.
         self.attempted: set[tuple[RunKey, int]] = set()
@@ -116,6 +66,8 @@ class Ledger:
         self.ends: dict[RunKey, set[int]] = defaultdict(set)
         #: Runs of which the API said that they are cancelled: none of them was running.
         self.cancelled: set[RunKey] = set()
+        #: Runs whose end was asked for while they ran.
+        self.asked_to_end: set[RunKey] = set()
         self.starts: list[Start] = []
         #: Who acts now: at most one host.
         self.acting: Callable[[], list[str]] = list
@@ -146,6 +98,7 @@ class Ledger:
         for key in keys:
             for kept in (self.rows, self.accepted, self.accepted_at, self.ends, self._last_token, self._highest):
                 kept.pop(key, None)
+        self.purged_runs.update(keys)
         self.executions.erased(keys)
 
     def expired(self, key: RunKey) -> None:
@@ -165,7 +118,7 @@ class Ledger:
             known[-1].ended_at = self.now()
             if job.generation < known[-1].job.generation:
                 self.violate("generation", f"{job.job_key} went from {known[-1].job.generation} to {job.generation}")
-        known.append(Generation(job, self.now()))
+        known.append(Generation(job, self.now(), job.updated_at))
 
     def generation_of(self, job_key: str, generation: int) -> Generation | None:
         return next((each for each in self.generations[job_key] if each.job.generation == generation), None)
@@ -176,6 +129,7 @@ class Ledger:
         key = dispatch.key
         self.accepted[key] = max(dispatch.generation, self.accepted.get(key, 0))
         self.accepted_at.setdefault(key, self.now())
+        self.due_of.setdefault(key, dispatch.fire_at)
         self.attempted.add((key, dispatch.attempt))
         self.sent.append((self.now(), dispatch))
 
@@ -196,6 +150,18 @@ class Ledger:
             return True
         gaps = self.gaps[fire.key.job_key]
         return any(gap.gap is not None and gap.gap.first <= fire.slot <= gap.gap.last for gap in gaps)
+
+    def is_recorded_of(self, fire: Fire, numbers: Collection[int], *, of_job: int) -> bool:
+        """A run row, or a gap, of one of these generations, or of a later one, stands for this slot; or it had ended
+        under an earlier one of this very job, which begins with the generation `of_job`.
+        """
+        row, first = self.rows.get(fire.key), min(numbers)
+        if row is not None and row.generation >= of_job and (row.status.is_final or row.cancel_requested_at):
+            return True
+        if row is not None and (row.generation >= first or self.refused.get(fire.key, 0) >= first):
+            return True
+        gaps = (run for run in self.gaps[fire.key.job_key] if run.generation in numbers and run.gap is not None)
+        return any(run.gap.first <= fire.slot <= run.gap.last for run in gaps if run.gap is not None)
 
     def is_settled(self, fire: Fire, generation: int) -> bool:
         """It is in the queue, or recorded."""
@@ -218,6 +184,8 @@ class Ledger:
             self.gaps[run.job_key].append(run)
             return
         self.rows[run.key] = run
+        if run.key in self.asked_to_end and run.cancel_requested_at is None and run.status is RunStatus.RUNNING:
+            self.violate("I4", f"{run.key} has forgotten that its end was asked for")
         if run.status is RunStatus.WAITING and old is not None and old.token != run.token:
             self._run_again(old)
             return
@@ -235,6 +203,7 @@ class Ledger:
             self.violate("I2", f"{old.key} is {old.status} with token {old.token} and is to run again")
         self.ends.pop(old.key, None)
         self.cancelled.discard(old.key)
+        self.asked_to_end.discard(old.key)
 
     def _check_end(self, run: Run) -> None:
         self.ends[run.key].add(run.token)

@@ -70,6 +70,7 @@ def _workers_come_and_go(random: Random) -> Profile:
         trouble_ms=random.choice([4, 8]) * SECOND,
         kills=random.random() < 0.6,
         worker_stops=True,
+        focus=frozenset(random.choice([(), (), ("runs.take_over",), ("jobs.complete",)])),
         clock_steps=random.random() < 0.3,
         skew_ms=random.choice([0, 2 * SECOND]),
         threads=random.choice([2, 4, 16]),
@@ -168,6 +169,45 @@ def _long_outages(random: Random) -> Profile:
     )
 
 
+def _long_pauses(random: Random) -> Profile:
+    """Workers sleep through their leases, and others take over what they had."""
+    return Profile(
+        duration_ms=random.randint(150, 220) * SECOND,
+        nodes=1,
+        workers=random.randint(2, 3),
+        jobs=random.randint(4, 7),
+        api_rate=0.2,
+        slow=0.0,
+        trouble_ms=random.choice([15, 30]) * SECOND,
+        pauses=True,
+        pauses_ms=(25_000, 50_000, 70_000),
+        clock_bound_ms=2 * SECOND,
+        threads=random.choice([1, 2, 16]),
+        slow_runs=0.4,
+        run_times_ms=(2_000, 20_000, 70_000),
+        overlapping=0.6,
+        is_strict=True,
+    )
+
+
+def _refused_rows(random: Random) -> Profile:
+    """The table does not take some rows, or does not say so, one at a time; handlers report what no row can hold."""
+    return Profile(
+        duration_ms=random.randint(60, 100) * SECOND,
+        nodes=1,
+        jobs=random.randint(6, 10),
+        api_rate=0.2,
+        slow=0.02,
+        trouble_ms=random.choice([10, 20]) * SECOND,
+        full_jobs=random.random() < 0.5,
+        unanswered_rows=random.choice([0.0, 0.05]),
+        odd_reports=random.choice([0.0, 0.5]),
+        slow_runs=0.4,
+        calls=CHANGES,
+        is_strict=True,
+    )
+
+
 NEWER: Mapping[str, Callable[[Random], Profile]] = {
     "changes": _changes,
     "changes_by_wrong_clocks": _changes_by_wrong_clocks,
@@ -178,4 +218,6 @@ NEWER: Mapping[str, Callable[[Random], Profile]] = {
     "leaping_clocks": _leaping_clocks,
     "old_messages": _old_messages,
     "long_outages": _long_outages,
+    "long_pauses": _long_pauses,
+    "refused_rows": _refused_rows,
 }

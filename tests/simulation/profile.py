@@ -52,6 +52,7 @@ class Profile:
     trouble_ms: int = 0
     kills: bool = False
     pauses: bool = False
+    pauses_ms: tuple[int, ...] = (500, 2_500, 3_500, 6_000, 15_000, 40_000)
     partitions: bool = False
     outages: bool = False
     brake: bool = False
@@ -81,6 +82,13 @@ class Profile:
     #: Handlers at once, per lane of a worker; chance that a thread cannot be started.
     threads: int = 16
     unstarted_threads: float = 0.0
+    #: How far workers take clocks to differ; None: as they do by default.
+    clock_bound_ms: int | None = None
+    #: Now and then the table takes no more rows of a job; chance that it does not say what became of one row.
+    full_jobs: bool = False
+    unanswered_rows: float = 0.0
+    #: Entries and jobs come that this version cannot read.
+    unreadable: float = 0.0
     #: Workers are told to go, and others come.
     worker_stops: bool = False
     #: Runs of an owner at once.

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from random import Random
 
 from shared.adapters.memory import MemoryEntryStore, MemoryFleetStore, MemoryJobStore, MemoryRunStore, MemoryTables
 from shared.domain.access import Receipt
 from shared.domain.entry import Entry
+from shared.domain.errors import ItemRefused, OutcomeUnknown, StoreError
 from shared.domain.fleet import FleetSnapshot, Lease, Node
 from shared.domain.instants import Instant
 from shared.domain.job import Job
 from shared.domain.keys import EntryKey, RunKey
-from shared.domain.run import Run, RunStatus
+from shared.domain.run import Finish, Run, RunStatus
 from shared.ports import JobWrite, WriteOutcome, Written
 from shared.ports.fleet_store import BeatAnswer
 from shared.ports.run_store import Erased, Heartbeat, HeartbeatAnswer, PlanOutcome
@@ -121,6 +123,26 @@ class RecordedRunStore(MemoryRunStore):
         super().__init__(tables)
         self._ledger = ledger
         self._engine = engine
+        self.full_jobs: set[str] = set()
+        self.unanswered = 0.0
+        self._dice = Random(engine.now)
+
+    def insert(self, runs: Sequence[Run]) -> list[Run | StoreError | None]:
+        taken = [run for run in runs if not self._is_full(run)]
+        put = super().insert(taken)
+        answers: dict[RunKey, Run | StoreError | None] = dict(zip([run.key for run in taken], put, strict=True))
+        return [answers.get(run.key, ItemRefused("runs.insert", "simulated: no room")) for run in runs]
+
+    def finish(self, finishes: Sequence[Finish]) -> list[RunStatus | StoreError | None]:
+        answers = super().finish(finishes)
+        return [OutcomeUnknown("runs.finish", "simulated") if self._is_unanswered() else answer for answer in answers]
+
+    def _is_full(self, run: Run) -> bool:
+        """Of its job, the table takes no more."""
+        return run.job_key in self.full_jobs and run.key not in self._tables.runs
+
+    def _is_unanswered(self) -> bool:
+        return self.unanswered > 0 and self._dice.random() < self.unanswered
 
     def plan(self, run: Run, entry: Entry, *, seen: Run | None, receipt: Receipt | None = None) -> PlanOutcome:
         before = self._tables.runs.get(run.key)
@@ -135,7 +157,8 @@ class RecordedRunStore(MemoryRunStore):
             if beat.progress is not None:
                 # As the client of the table does: nothing of the batch is sent.
                 beat.progress.encode()
-        return super().heartbeat(beats)
+        answers = super().heartbeat(beats)
+        return [HeartbeatAnswer.FAILED if self._is_unanswered() else answer for answer in answers]
 
     def erase(self, job_key: str, *, limit: int) -> Erased:
         before = set(self._tables.runs_of_job.get(job_key, ()))
@@ -147,6 +170,8 @@ class RecordedRunStore(MemoryRunStore):
         run = super().request_cancel(key, at=at, expires_at=expires_at)
         if run is not None and run.status is RunStatus.CANCELLED and run.cancel_requested_at is not None:
             self._ledger.cancelled.add(key)
+        if run is not None and run.cancel_requested_at is not None and run.status is RunStatus.RUNNING:
+            self._ledger.asked_to_end.add(key)
         return run
 
 

@@ -38,6 +38,7 @@ class Trouble:
                 (self._leap, profile.clock_leaps),
                 (self._long_outage, profile.long_outages),
                 (self._replace_worker, profile.worker_stops),
+                (self._fill, profile.full_jobs),
             ]
             kinds = [kind for kind, is_on in possible if is_on]
             if kinds:
@@ -84,7 +85,7 @@ class Trouble:
     def _pause(self) -> None:
         victim = self._victim()
         if victim is not None:
-            self._strike(victim.host, self.random.choice([500, 2_500, 3_500, 6_000, 15_000, 40_000]))
+            self._strike(victim.host, self.random.choice(self.profile.pauses_ms))
 
     def _partition(self) -> None:
         victim = self._victim()
@@ -153,6 +154,14 @@ class Trouble:
         network.out.add("sqs")
         self.world.note("world", "outage of", ("sqs",), None)
         self.engine.after(self.random.choice([60, 150]) * SECOND, lambda: network.out.discard("sqs"))
+
+    def _fill(self) -> None:
+        """Of a job, the table takes no more rows."""
+        jobs = sorted(self.world.tables.jobs)
+        if jobs:
+            job_key = self.random.choice(jobs)
+            self.world.runs.full_jobs.add(job_key)
+            self.world.note("world", "no more rows of", (job_key,), None)
 
     def _replace_worker(self) -> None:
         living = self.world.live_workers

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from shared.domain.instants import SECOND
 from shared.domain.job import JobState
 from shared.domain.run import RunStatus
-from tests.simulation.ledger import Fire, Generation, Violation
+from tests.simulation.generations import Fire, Generation
+from tests.simulation.ledger import Violation
+from tests.simulation.spans import spans_of
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -52,6 +54,8 @@ def owed(world: World, owed_until: int) -> Iterator[tuple[Generation, Fire]]:
 
 
 def _lost(world: World, owed_until: int) -> Iterator[Violation]:
+    if world.profile.is_strict:
+        yield from _lost_of_spans(world, owed_until)
     ledger = world.ledger
     for generation, fire in owed(world, owed_until):
         number = generation.job.generation
@@ -61,6 +65,21 @@ def _lost(world: World, owed_until: int) -> Iterator[Violation]:
                 "sent, but there is no row" if is_sent else "never sent"
             )
             yield Violation("I1", world.engine.now, detail)
+
+
+def _lost_of_spans(world: World, owed_until: int) -> Iterator[Violation]:
+    """What a change overtook is owed as well, unless it moved or ended the schedule."""
+    ledger = world.ledger
+    for generations in ledger.generations.values():
+        for span, after in spans_of(generations):
+            until = span.ends_before(owed_until, grace_ms=world.profile.grace_ms, after=after)
+            if span.committed_at > until:
+                continue
+            numbers, of_job = span.numbers, span.of_job(generations)
+            for fire in span.fires(until):
+                if fire.key not in ledger.purged_runs and not ledger.is_recorded_of(fire, numbers, of_job=of_job):
+                    detail = f"{fire.key} of generations {sorted(numbers)}, due {fire.due}: overtaken by a change"
+                    yield Violation("I1", world.engine.now, detail)
 
 
 def _unfinished(world: World, owed_until: int) -> Iterator[Violation]:
@@ -102,6 +121,8 @@ def _uncompleted(world: World, owed_until: int) -> Iterator[Violation]:
     """A job that has nothing left to fire says so."""
     for job_key, generations in world.ledger.generations.items():
         job, last = world.tables.jobs.get(job_key), generations[-1].last_fire()
+        if world.profile.is_strict:
+            last = next((span.last_fire(owed_until) for span, after in spans_of(generations) if after is None), None)
         if job is None or job.state is not JobState.ACTIVE or last is None or last.due > owed_until - 10 * SECOND:
             continue
         row = world.ledger.rows.get(last.key)

@@ -22,6 +22,7 @@ from shared.observability.metrics import MetricLog
 from shared.ports import Delivery, ReceivedMessages
 from tests.simulation.hosts import Host, HostClock
 from tests.simulation.lanes import SimulatedLane
+from tests.simulation.promises import check_begin
 from tests.simulation.remotes import Remote, RemoteEntries, RemoteJobs, RemoteLane, RemoteLetters
 from tests.simulation.targets import SimulatedTarget
 
@@ -65,6 +66,8 @@ class RecordedParts(WorkerParts):
             call = begin(live)
             if call is not None:
                 self.world.ledger.executions.begins(self.host, live)
+                if self.world.profile.is_strict:
+                    check_begin(self.world.ledger, live)
             return call
 
         executor.begin = recorded  # type: ignore[method-assign]

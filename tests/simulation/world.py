@@ -92,6 +92,7 @@ class World:
         self.jobs = RecordedJobStore(self.tables, self.ledger, self.engine)
         self.entries = RecordedEntryStore(self.tables, self.ledger, page_size=self.random.choice([1, 3, 50]))
         self.runs = RecordedRunStore(self.tables, self.ledger, self.engine)
+        self.runs.unanswered = self.profile.unanswered_rows
         self.hosts: dict[str, Host] = {}
         self.fleet = RecordedFleetStore(self.tables, self.ledger, self.hosts)
         self.lanes = {
@@ -106,6 +107,7 @@ class World:
         self.worker_settings = WorkerSettings(
             longest_lead_ms=self.timing.lead_ms + self.herds.most_ms,
             threads=self.profile.threads,
+            **({} if self.profile.clock_bound_ms is None else {"clock_bound_ms": self.profile.clock_bound_ms}),
             owner_maximums=OwnerMaximums({} if maximum is None else {EVERYONE: maximum}),
         )
         self.ledger.executions.is_strict = self.profile.is_strict
@@ -224,6 +226,8 @@ class World:
         """No fault happens from now on, clocks are right, and enough hosts live."""
         self.reconnect()
         self.network.heal()
+        self.runs.full_jobs.clear()
+        self.runs.unanswered = 0.0
         for lane in self.lanes.values():
             lane.heal()
         for process in self.processes:

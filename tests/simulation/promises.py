@@ -1,0 +1,78 @@
+"""What must be true of a run whose target is about to be called: whose it is, and that no pause forbids it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from shared.domain.job import JobState
+from shared.domain.run import RunKind
+from shared.domain.schedules import At, Every, Schedule
+from tests.simulation.generations import Generation
+from tests.simulation.ledger import Ledger
+
+if TYPE_CHECKING:
+    from functions.worker.live_run import LiveRun
+
+_OF_SCHEDULE = frozenset({RunKind.SCHEDULED, RunKind.CATCH_UP})
+
+
+def check_begin(ledger: Ledger, live: LiveRun) -> None:
+    """Called once for each attempt."""
+    job = live.job
+    assert job is not None
+    generations = ledger.generations[job.job_key]
+    planned = ledger.generation_of(job.job_key, live.run.generation)
+    if planned is not None and planned.job.created_at != job.created_at:
+        ledger.violate("identity", f"{live.run.key} of a job that is gone runs what another of its id calls")
+    if live.run.kind not in _OF_SCHEDULE:
+        return
+    _check_pauses(ledger, live, generations)
+    _check_count(ledger, live, generations)
+
+
+def _check_pauses(ledger: Ledger, live: LiveRun, generations: list[Generation]) -> None:
+    """What was due within a pause, as the API wrote it, does not start once the job is resumed."""
+    run, due = live.run, ledger.due_of.get(live.run.key)
+    if due is None or run.attempts_before or any(key == run.key for key, _ in _earlier(ledger, live)):
+        return
+    claimed_at = ledger.claims.get((run.key, run.token), ledger.now())
+    for pause, resume in pairwise(generations):
+        is_pause = pause.job.state is JobState.PAUSED and resume.job.state is JobState.ACTIVE
+        is_same = pause.job.schedule == resume.job.schedule and pause.job.created_at == resume.job.created_at
+        if is_pause and is_same and pause.since <= due < resume.since and claimed_at > resume.committed_at:
+            ledger.violate("pause", f"{run.key}, due at {due} in a pause from {pause.since} on, starts after it")
+
+
+def _earlier(ledger: Ledger, live: LiveRun) -> list[tuple[object, int]]:
+    begun = ledger.executions.begun
+    return [(live.run.key, token) for token in range(1, live.run.token) if (live.run.key, token) in begun]
+
+
+def _check_count(ledger: Ledger, live: LiveRun, generations: list[Generation]) -> None:
+    """`max_runs` counts over all changes that leave what the schedule is."""
+    job = live.job
+    assert job is not None
+    if job.schedule.max_runs is None or isinstance(job.schedule, At):
+        return
+    same: list[Generation] = []
+    for generation in generations:
+        if generation.job.created_at != job.created_at or _nature(generation.job.schedule) != _nature(job.schedule):
+            same = []
+        else:
+            same.append(generation)
+    if not same:
+        return
+    first = same[0].job.generation
+    counted = ledger.counted[job.job_key, first]
+    counted.add(live.run.slot)
+    if len(counted) > job.schedule.max_runs:
+        detail = f"slot {live.run.slot} of {job.job_key} is run number {len(counted)} of {job.schedule.max_runs}"
+        ledger.violate("count", detail)
+
+
+def _nature(schedule: Schedule) -> tuple[object, ...]:
+    if isinstance(schedule, At):
+        return (schedule.instant,)
+    what = schedule.interval_ms if isinstance(schedule, Every) else (schedule.expression, schedule.timezone)
+    return (what, schedule.max_runs)
