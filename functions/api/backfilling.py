@@ -1,8 +1,9 @@
 """Which slots of the past a backfill runs: pure, over the rows that are there.
 
-A backfill must never run what a live fire runs too. A slot since the current generation began (`from`) belongs to the
-schedulers until a row says that they skipped it; one before it does so while a dispatch of an older generation may
-still be on its way.
+A slot of a job is one run, whoever asks for it: the run of a backfill has the id that the schedule's has, so the row
+decides between the two, wherever a dispatch of the slot may still be. A slot since the current generation began
+(`from`) is left to the schedulers all the same, until a row says that they skipped it: they may only not have come to
+it.
 """
 
 from __future__ import annotations
@@ -12,15 +13,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import takewhile
 
-from shared.domain.instants import MINUTE, Instant
+from shared.domain.instants import Instant
 from shared.domain.job import Job
 from shared.domain.keys import run_id_of
 from shared.domain.run import Run, RunStatus
 from shared.domain.schedules import slots
 
-#: A dispatch older than this has been claimed, or its lane is in trouble.
-ON_ITS_WAY_MS = 15 * MINUTE
-SUFFIX = "-b"
 _NEVER_STARTED = frozenset({RunStatus.SKIPPED, RunStatus.CANCELLED})
 
 
@@ -34,12 +32,16 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
+    """`seen` is the row of a slot that never started, whose place the plan takes; `is_planned`: it was taken before."""
+
     slot: Instant
     verdict: Verdict
+    seen: Run | None = None
+    is_planned: bool = False
 
     @property
     def run_id(self) -> str:
-        return run_id_of(self.slot, SUFFIX)
+        return run_id_of(self.slot)
 
 
 def slots_of_range(job: Job, *, since: Instant, until: Instant, limit: int) -> tuple[list[Instant], Instant | None]:
@@ -52,15 +54,16 @@ def slots_of_range(job: Job, *, since: Instant, until: Instant, limit: int) -> t
     return found, None
 
 
-def judge(job: Job, slot: Instant, rows: Sequence[Run], *, now: Instant) -> Candidate:
+def judge(job: Job, slot: Instant, rows: Sequence[Run]) -> Candidate:
     """What a backfill makes of the slot; `rows` are the runs of the range, and of the gap that reaches into it."""
-    own = [run for run in rows if run.slot == slot and run.gap is None and run.run_id in _ids_of(slot)]
-    if any(run.run_id.endswith(SUFFIX) or run.status not in _NEVER_STARTED for run in own):
+    own = next((run for run in rows if run.run_id == run_id_of(slot)), None)
+    if own is not None and not never_started(own):
         return Candidate(slot, Verdict.HAS_RUN)
-    was_skipped = bool(own) or any(run.gap is not None and run.gap.first <= slot <= run.gap.last for run in rows)
-    is_live = slot >= job.from_at or (slot >= job.created_at and slot > now - ON_ITS_WAY_MS)
-    return Candidate(slot, Verdict.NOT_SETTLED if is_live and not was_skipped else Verdict.PLANNED)
+    was_skipped = own is not None or any(run.gap is not None and run.gap.first <= slot <= run.gap.last for run in rows)
+    is_live = slot >= job.from_at and not was_skipped
+    return Candidate(slot, Verdict.NOT_SETTLED if is_live else Verdict.PLANNED, own)
 
 
-def _ids_of(slot: Instant) -> tuple[str, str]:
-    return run_id_of(slot), run_id_of(slot, SUFFIX)
+def never_started(run: Run) -> bool:
+    """No attempt at it began, and none will."""
+    return run.status in _NEVER_STARTED and run.started_at is None and not any(it.started_at for it in run.attempts)

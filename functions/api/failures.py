@@ -20,7 +20,7 @@ from functions.api.requests import Cursor, Limit, RedriveRuns
 from functions.api.responses import Answer, answer
 from functions.api.routing import JSON_BODY, Route
 from functions.api.tracing import current_trace
-from shared.domain.access import Scope
+from shared.domain.access import Chosen, Scope
 from shared.domain.instants import Instant
 from shared.domain.job import Job, JobState
 from shared.domain.keys import RunKey, job_id_of
@@ -91,7 +91,9 @@ class FailureRoutes:
         if body.dry_run or keyed is None:
             return _choice_of(page)
         # Before anything is planned, so that whoever dies on the way has said what is to be.
-        receipt = self.backend.access.put_receipt(keyed.receipt_of_redrive(page, self.backend.clock.now()))
+        chosen = [Chosen(run.key, run.token) for run in page.items]
+        mine = keyed.receipt_of_choice(chosen, page.cursor, self.backend.clock.now())
+        receipt = self.backend.access.put_receipt(mine)
         if receipt is None:
             return _choice_of(page)
         keyed.check(receipt)

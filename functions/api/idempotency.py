@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
@@ -14,8 +15,6 @@ from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.instants import Instant
 from shared.domain.job import Job
 from shared.domain.limits import IDEMPOTENCY_KEPT_MS, MAX_IDEMPOTENCY_KEY_LENGTH
-from shared.domain.pages import Page
-from shared.domain.run import Run
 from shared.ports import AccessStore
 
 _QUOTED = re.compile(r'"(?P<inside>(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"')
@@ -56,11 +55,11 @@ class KeyedRequest:
         expires_at = Instant(at + IDEMPOTENCY_KEPT_MS)
         return Receipt(self.owner_id, self.idempotency_key, self.fingerprint, at, expires_at, access_id=access_id)
 
-    def receipt_of_redrive(self, page: Page[Run], at: Instant) -> Receipt:
-        chosen = tuple(Chosen(run.key, run.token) for run in page.items)
+    def receipt_of_choice(self, chosen: Iterable[Chosen], next_cursor: str | None, at: Instant) -> Receipt:
+        """For a request about many things, by the first look at them: its repeat is about the same ones."""
         expires_at = Instant(at + IDEMPOTENCY_KEPT_MS)
         receipt = Receipt(self.owner_id, self.idempotency_key, self.fingerprint, at, expires_at)
-        return replace(receipt, chosen=chosen, next_cursor=page.cursor)
+        return replace(receipt, chosen=tuple(chosen), next_cursor=next_cursor)
 
     def check(self, receipt: Receipt) -> Receipt:
         """The receipt of this very request. Raises KeyReused when it is of another."""

@@ -19,6 +19,7 @@ from functions.api import audit
 from functions.api.asked_runs import AskedRunRoutes
 from functions.api.authenticating import authenticator_of
 from functions.api.backend import Backend
+from functions.api.backfills import BackfillRoutes
 from functions.api.batches import BatchRoutes
 from functions.api.bulk import BulkRoutes
 from functions.api.documentation import DocumentationRoutes
@@ -56,6 +57,7 @@ def routes_of(backend: Backend) -> list[Route]:
         BulkRoutes(backend, editor),
         RunRoutes(backend, editor),
         AskedRunRoutes(backend, editor),
+        BackfillRoutes(backend, editor),
         RunChangeRoutes(backend, editor),
         FailureRoutes(backend),
         ExplainRoutes(backend, editor),

@@ -95,15 +95,17 @@ def split_key(text: str) -> tuple[str, str] | None:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A failed run that a redrive chose; under a higher token than this one it is under way again."""
+    """A run that a redrive or a backfill chose, or, without a run_id, a job that a change of many chose. Under a higher
+    token than this one the run is under way again; None: it had no row.
+    """
 
     key: RunKey
-    token: int
+    token: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What an Idempotency-Key did, written in one transaction with its effect; of a redrive, whose effects are many,
+    """What an Idempotency-Key did, written in one transaction with its effect; of a request whose effects are many,
     what it is to do, written before.
 
     The answer itself is not stored: creating from the same body at the same instant with the same ids gives it again.
@@ -122,6 +124,6 @@ class Receipt:
     run_id: str | None = None
     #: Of the key, signing key or grant that the request made; such a request has no job.
     access_id: str | None = None
-    #: Of a redrive: its runs, and where the list of failed ones went on.
+    #: Of a request about many runs or jobs: those it chose, and where its list went on.
     chosen: tuple[Chosen, ...] = ()
     next_cursor: str | None = None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from functions.api.asked_runs import AskedRunRoutes
 from functions.api.backend import Backend
+from functions.api.backfills import BackfillRoutes
 from functions.api.bulk import BulkRoutes
 from functions.api.callers import Caller
 from functions.api.editor import ANY_JOB, Change, Creation, JobEditor, Put
@@ -259,7 +260,7 @@ class ApiCall:
         now = self._clock.now()
         since = Instant(now - self._world.random.choice([5, 20, 60]) * SECOND)
         body = validated(Backfill, {"from": to_rfc3339(since), "limit": 5})
-        AskedRunRoutes(self._backend, self._editor).backfill(self._job_id, body, self._request)
+        BackfillRoutes(self._backend, self._editor).backfill(self._job_id, body, self._request)
 
     def _redrive(self) -> None:
         FailureRoutes(self._backend).redrive(RedriveRuns(limit=5), self._request)

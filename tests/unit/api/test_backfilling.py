@@ -5,13 +5,15 @@ from typing import Any
 
 import pytest
 
-from functions.api.backfilling import ON_ITS_WAY_MS
+from shared.adapters.memory import MemoryRunStore
+from shared.domain.entry import Entry
 from shared.domain.instants import DAY, HOUR, MINUTE, Instant, to_rfc3339
 from shared.domain.job import Job
 from shared.domain.keys import RunKey, run_id_of
 from shared.domain.limits import MAX_BACKFILL, MAX_BACKFILL_AGE_MS
-from shared.domain.run import RunKind, RunStatus
+from shared.domain.run import Attempt, Run, RunKind, RunStatus
 from shared.domain.schedules import Gap
+from shared.ports import PlanOutcome
 from tests.unit.api.test_cancelling import run_of
 from tests.unit.api.world import CRON, Reply, World
 
@@ -47,7 +49,7 @@ def test_slots_before_the_job_are_planned_each_with_its_entry() -> None:
     reply = fill(world, -4, 0)
     assert (reply.status, reply.json["planned"], reply.json["next_from"]) == (202, 4, None)
     first = reply.json["items"][0]
-    assert first == {"slot": "2026-11-26T21:00:00.000Z", "run_id": "20261126T210000000Z-b", "outcome": "planned"}
+    assert first == {"slot": "2026-11-26T21:00:00.000Z", "run_id": "20261126T210000000Z", "outcome": "planned"}
     run = world.runs.get(RunKey(job.job_key, first["run_id"]))
     assert run is not None
     assert (run.kind, run.status, run.fire_at) == (RunKind.BACKFILL, RunStatus.WAITING, world.clock.now())
@@ -117,15 +119,63 @@ def test_slots_of_a_pause_are_planned_and_those_before_it_only_when_none_can_be_
     assert outcomes(fill(world, -3, 0)) == ["planned"] * 3
 
 
-def test_a_slot_before_a_change_may_be_on_its_way_for_a_while() -> None:
-    world, _ = hourly()
+def test_a_slot_whose_dispatch_may_be_on_its_way_is_planned_as_the_very_run_that_it_would_be() -> None:
+    world, job = hourly()
     world.clock.advance(31 * MINUTE)
+    slot = Instant(job.created_at + 30 * MINUTE)
+    # An older generation's: `from` moves behind it.
     world.send("PATCH", JOB_PATH, {"schedule": {"cron": "0 * * * *", "timezone": "Europe/Berlin"}})
-    since, until = "2026-11-27T01:00:00Z", "2026-11-27T01:01:00Z"
-    body = {"from": since, "to": until, "dry_run": True}
-    assert outcomes(world.send("POST", PATH, body)) == ["not_settled"]
-    world.clock.advance(ON_ITS_WAY_MS - MINUTE)
-    assert outcomes(world.send("POST", PATH, body)) == ["planned"]
+    reply = fill(world, -1)
+    assert [(item["run_id"], item["outcome"]) for item in reply.json["items"]] == [(run_id_of(slot), "planned")]
+    # The dispatch meets the row, and is no second run.
+    late = replace(run_of_dispatch(job, slot), claim_id="late")
+    assert world.runs.insert([late]) == [world.runs.get(late.key)]
+
+
+def test_a_slot_that_is_claimed_while_it_is_planned_is_not_planned_too() -> None:
+    world, job = hourly()
+    slot = Instant(job.created_at - 30 * MINUTE)
+
+    class ClaimsFirst(MemoryRunStore):
+        def plan(self, run: Run, entry: Entry, **options: Any) -> PlanOutcome:
+            self.insert([run_of_dispatch(job, slot)])
+            return super().plan(run, entry, **options)
+
+    handler = world.process(runs=ClaimsFirst(world.tables))
+    body = {"from": to_rfc3339(slot)}
+    assert outcomes(world.send("POST", PATH, body, handler=handler)) == ["has_run"]
+    assert [entry for entry in world.entries() if entry.kind is RunKind.BACKFILL] == []
+
+
+def test_a_skipped_slot_is_planned_in_its_own_row_under_a_higher_token() -> None:
+    world, job = hourly(2)
+    slot = Instant(world.clock.now() - 90 * MINUTE)
+    skipped = replace(run_of(world, job, slot), status=RunStatus.SKIPPED, reason="overlap", expires_at=Instant(1))
+    world.tables.put_run(skipped, None)
+    assert outcomes(fill(world, -2, -1)) == ["planned"]
+    run = world.runs.get(skipped.key)
+    assert run is not None
+    assert (run.status, run.kind, run.token) == (RunStatus.WAITING, RunKind.BACKFILL, skipped.token + 1)
+    assert (run.reason, run.expires_at) == (None, None)
+
+
+@pytest.mark.parametrize("status", [RunStatus.SKIPPED, RunStatus.CANCELLED])
+def test_what_any_attempt_started_is_not_run_again(status: RunStatus) -> None:
+    world, job = hourly(2)
+    slot = Instant(world.clock.now() - 90 * MINUTE)
+    ended = replace(run_of(world, job, slot), status=status)
+    world.tables.put_run(replace(ended, started_at=slot), None)
+    assert outcomes(fill(world, -2, -1)) == ["has_run"]
+    world.tables.put_run(replace(ended, attempts=(Attempt(1, slot, None, "worker-1"),)), None)
+    assert outcomes(fill(world, -2, -1)) == ["has_run"]
+    # A worker that died before it began has started nothing.
+    world.tables.put_run(replace(ended, attempts=(Attempt(1, None, None, "worker-1"),)), None)
+    assert outcomes(fill(world, -2, -1)) == ["planned"]
+
+
+def run_of_dispatch(job: Job, slot: Instant) -> Run:
+    """As a worker inserts it."""
+    return Run(job.job_key, run_id_of(slot), RunKind.SCHEDULED, slot, slot, RunStatus.RUNNING, job.generation)
 
 
 def test_a_long_range_is_filled_by_parts() -> None:
