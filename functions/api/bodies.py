@@ -52,10 +52,12 @@ def compact(document: object) -> str:
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
 
 
-def fingerprint_of(method: str, path: str, document: Document) -> str:
-    """What an Idempotency-Key stands for: the same for equal documents, whatever their order and blanks."""
+def fingerprint_of(caller: str, method: str, path: str, document: Document) -> str:
+    """What an Idempotency-Key stands for: the same for equal documents, whatever their order and blanks. Of another
+    caller it is another request: an answer may hold what only the first one may see.
+    """
     canonical = json.dumps(document, sort_keys=True, separators=(",", ":"))
-    return sha256(f"{method} {path}\n{canonical}".encode()).hexdigest()
+    return sha256(f"{caller}\n{method} {path}\n{canonical}".encode()).hexdigest()
 
 
 def merge_patch(document: Any, patch: Any) -> Any:

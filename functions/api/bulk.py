@@ -1,7 +1,7 @@
 """Routes that pause, resume or cancel the jobs of a group or with a tag: a page of them at each call.
 
 The list comes from an index, so a job created a moment ago may be missed; each job is read again before it is changed.
-Nothing here needs an Idempotency-Key: a repeat finds less to do.
+Under an Idempotency-Key a repeat is about the same jobs, and changes none that was changed before: each has a receipt.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from functions.api.refusals import JobNotFound
 from functions.api.requests import EXAMPLES, SelectJobs
 from functions.api.responses import Answer, answer
 from functions.api.routing import JSON_BODY, Route
-from shared.domain.access import Scope
+from shared.domain.access import Chosen, Scope
 from shared.domain.errors import CarillonError, FieldProblem, InvalidRequest
 from shared.domain.instants import Instant
 from shared.domain.job import Job, JobState
+from shared.domain.keys import RunKey, job_id_of
 from shared.ports import JobFilter
 
 #: Changes one job; answers whether it did, and what to say of it.
@@ -79,24 +80,39 @@ class BulkRoutes:
     def _each(self, body: SelectJobs, request: Request, state: JobState | None, change: _Change) -> Answer:
         if not body.group and not body.tags:
             raise InvalidRequest(FieldProblem("#", "name a group, tags, or both", {"group": EXAMPLES["#/group"]}))
-        call = replace(call_of(request), keyed=None, if_match=None)
+        call = replace(call_of(request), if_match=None)
         only = JobFilter(None, body.group, body.tags)
-        page = self.backend.jobs.list_of_owner(
-            call.caller.owner_id, only=replace(only, state=state), limit=body.limit, cursor=body.cursor
-        )
+        chosen, next_cursor = self._chosen(call, body, replace(only, state=state))
         items: list[Document] = []
         changed = 0
-        for job in page.items:
-            # One without an answer: whoever cancelled it died before it could say what is alive.
-            if job.state is JobState.CANCELLED and (state is not None or job.cancellation is not None):
-                continue
+        for job_id in chosen:
+            one = replace(call, keyed=None if call.keyed is None else call.keyed.of_item(job_id))
             try:
-                is_new, document = change(call, job.job_id, only)
+                is_new, document = change(one, job_id, only)
             except JobNotFound:
                 continue
             except CarillonError as error:
-                items.append({"job_id": job.job_id, **failed_item(error, call.request_id)})
+                items.append({"job_id": job_id, **failed_item(error, call.request_id)})
                 continue
             changed += is_new
-            items.append({"job_id": job.job_id, "status": 200, **document})
-        return answer({"changed": changed, "items": items, "next_cursor": page.cursor})
+            items.append({"job_id": job_id, "status": 200, **document})
+        return answer({"changed": changed, "items": items, "next_cursor": next_cursor})
+
+    def _chosen(self, call: Call, body: SelectJobs, only: JobFilter) -> tuple[list[str], str | None]:
+        """The ids of the jobs that this request is about, and where the list of them goes on. Raises KeyReused."""
+        receipt = self.editor.receipt(call)
+        if receipt is None:
+            owner_id = call.caller.owner_id
+            page = self.backend.jobs.list_of_owner(owner_id, only=only, limit=body.limit, cursor=body.cursor)
+            jobs = [job for job in page.items if _is_left(job, only)]
+            if call.keyed is None:
+                return [job.job_id for job in jobs], page.cursor
+            choice = [Chosen(RunKey(job.job_key, "")) for job in jobs]
+            mine = call.keyed.receipt_of_choice(choice, page.cursor, self.backend.clock.now())
+            receipt = call.keyed.check(self.backend.access.put_receipt(mine) or mine)
+        return [job_id_of(each.key.job_key) for each in receipt.chosen], receipt.next_cursor
+
+
+def _is_left(job: Job, only: JobFilter) -> bool:
+    # One without an answer: whoever cancelled it died before it could say what is alive.
+    return job.state is not JobState.CANCELLED or (only.state is None and job.cancellation is None)

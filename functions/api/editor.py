@@ -135,6 +135,7 @@ class JobEditor:
             now = self.backend.clock.now()
             after = decide(job, now)
             if after == job:
+                self._leave_receipt(call, job, now)
                 return Change(job, is_new=False)
             outcome = self.backend.jobs.write(self._write(call, after, job, now))
             if isinstance(outcome, ReceiptUsed):
@@ -167,6 +168,9 @@ class JobEditor:
 
         change = self.change(call, job_id, decide)
         job = change.job
+        if job.state is not JobState.CANCELLED:
+            # Cancelled by this very request when it was sent before, and made anew since.
+            return change, Cancellation(CancelOutcome.ALREADY_ENDED)
         # A stored answer is repeated. There is none when the process that wrote died before it could answer.
         answered = job.cancellation or self.backend.jobs.record_cancellation(
             job.job_key, job.generation, self._cancellation(job, was_completed=was_completed)
@@ -197,6 +201,14 @@ class JobEditor:
     def receipt(self, call: Call) -> Receipt | None:
         """Of this very request. Raises KeyReused."""
         return earlier(call.keyed, self.backend.access)
+
+    def _leave_receipt(self, call: Call, job: Job, now: Instant) -> None:
+        """Of a request that found nothing to do: its repeat must not find something. Raises KeyReused."""
+        if call.keyed is None:
+            return
+        stored = self.backend.access.put_receipt(call.keyed.receipt_for(job, now))
+        if stored is not None:
+            call.keyed.check(stored)
 
     def _write(self, call: Call, job: Job, previous: Job | None, now: Instant) -> JobWrite:
         check_granted(self.backend, job, previous)

@@ -66,7 +66,7 @@ class Gate:
             caller = caller.on_behalf_of(owner_id)
         body = _body_of(event, route)
         key = read_idempotency_key(event.headers.get("idempotency-key")) if route.method in {"POST", "PATCH"} else None
-        fingerprint = fingerprint_of(route.method, event.path, body)
+        fingerprint = fingerprint_of(caller.name, route.method, event.path, body)
         return Call(
             route=route,
             caller=caller,

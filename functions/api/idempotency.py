@@ -30,9 +30,9 @@ class KeyedRequest:
     idempotency_key: str
     fingerprint: str
 
-    def of_item(self, number: int) -> KeyedRequest:
+    def of_item(self, item: int | str) -> KeyedRequest:
         """The same key for one item of a request of many; no header can hold a line break."""
-        return replace(self, idempotency_key=f"{self.idempotency_key}\n{number}")
+        return replace(self, idempotency_key=f"{self.idempotency_key}\n{item}")
 
     def random_bytes(self, count: int) -> bytes:
         """The same for the same owner and key: ids that the server makes derive from them."""

@@ -20,7 +20,7 @@ from functions.api.tracing import current_trace
 from shared.domain.access import Scope
 from shared.domain.events import run_is_over
 from shared.domain.instants import DAY, Instant
-from shared.domain.keys import RunKey, job_key
+from shared.domain.keys import RunKey, job_id_of, job_key
 from shared.domain.limits import JOB_ID, RUN_ID
 from shared.domain.redrive import may_run_again, run_again
 from shared.domain.run import Run
@@ -47,18 +47,25 @@ class RunChangeRoutes:
         """The run as it is then: CANCELLED when it waited, still running when a worker has it, or ended before."""
         call = call_of(request)
         key = self._key(call, job_id, run_id)
-        now = self.backend.clock.now()
+        run = self._run(key, job_id) if self.editor.receipt(call) is not None else self._cancelled(call, key)
+        status = HTTPStatus.ACCEPTED if run.status.is_alive else HTTPStatus.OK
+        return answer(run_document(job_id, run), status=status)
+
+    def _cancelled(self, call: Call, key: RunKey) -> Run:
+        """Raises RunNotFound."""
+        now, job_id = self.backend.clock.now(), job_id_of(key.job_key)
         before = self.backend.runs.get(key)
-        run = self.backend.runs.request_cancel(key, at=now, expires_at=Instant(now + RETENTION_MS))
+        receipt = None if call.keyed is None else call.keyed.receipt_of_choice((), None, now)
+        expires_at = Instant(now + RETENTION_MS)
+        run = self.backend.runs.request_cancel(key, at=now, expires_at=expires_at, receipt=receipt)
         if run is None:
-            raise RunNotFound(job_id, run_id)
+            raise RunNotFound(job_id, key.run_id)
         if run != before:
-            audit.note("run.cancel", call, job_id=job_id, run_id=run_id)
+            audit.note("run.cancel", call, job_id=job_id, run_id=key.run_id)
             if not run.status.is_alive:
                 # One that runs is told of by its worker.
                 self.backend.announcements.add([run_is_over(run)])
-        status = HTTPStatus.ACCEPTED if run.status.is_alive else HTTPStatus.OK
-        return answer(run_document(job_id, run), status=status)
+        return run
 
     def retry(self, job_id: str, run_id: str, request: Request) -> Answer:
         call = call_of(request)

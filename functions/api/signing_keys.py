@@ -1,5 +1,5 @@
-"""Routes of the keys that sign an owner's webhooks. A secret is shown when it is made, and to a repeat
-of that very request.
+"""Routes of the keys that sign an owner's webhooks. A secret is in the answer that made it and nowhere else: a repeat
+under the same Idempotency-Key names the key, which is to be deleted when its secret is lost.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from functions.api.responses import Answer, answer
 from functions.api.routing import Route
 from shared.domain.access import Scope
 from shared.domain.limits import MAX_SIGNING_KEYS
-from shared.domain.signing import SIGNING_KEY_ID_BYTES, SIGNING_SECRET_BYTES, SigningKey, mint_signing_key
+from shared.domain.signing import SIGNING_KEY_ID_BYTES, SIGNING_SECRET_BYTES, mint_signing_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,7 @@ class SigningKeyRoutes:
 
     def create(self, request: Request) -> Answer:
         call = call_of(request)
-        key = self._made_before(call) or self._make(call)
-        return answer({**signing_key_document(key), "secret": key.secret}, status=HTTPStatus.CREATED)
-
-    def _make(self, call: Call) -> SigningKey:
+        self._check_is_new(call)
         now = self.backend.clock.now()
         key = mint_signing_key(
             owner_id=call.caller.owner_id,
@@ -52,22 +49,18 @@ class SigningKeyRoutes:
         )
         receipt = None if call.keyed is None else call.keyed.receipt_of(key.key_id, now)
         if not self.backend.access.put_signing_key(key, receipt=receipt):
-            made = self._made_before(call)
-            if made is None:
-                raise TooManySigningKeys(MAX_SIGNING_KEYS)
-            return made
+            self._check_is_new(call)
+            raise TooManySigningKeys(MAX_SIGNING_KEYS)
         audit.note("signing_key.create", call, key=key.key_id)
-        return key
+        return answer({**signing_key_document(key), "secret": key.secret}, status=HTTPStatus.CREATED)
 
-    def _made_before(self, call: Call) -> SigningKey | None:
-        """By this request. Raises KeyReused, MadeBefore."""
-        receipt = earlier(call.keyed, self.backend.access)
-        if receipt is None:
-            return None
-        for key in self.backend.access.signing_keys(call.caller.owner_id):
-            if key.key_id == receipt.access_id:
-                return key
-        raise MadeBefore("signing key", receipt.access_id or "", is_there=False)
+    def _check_is_new(self, call: Call) -> None:
+        """Raises KeyReused, MadeBefore."""
+        made = earlier(call.keyed, self.backend.access)
+        if made is not None:
+            keys = self.backend.access.signing_keys(call.caller.owner_id)
+            is_there = any(key.key_id == made.access_id for key in keys)
+            raise MadeBefore("signing key", made.access_id or "", is_there=is_there)
 
     def delete(self, key_id: str, request: Request) -> Answer:
         call = call_of(request)

@@ -156,12 +156,17 @@ class RunStore(Protocol):
         """
         ...
 
-    def request_cancel(self, key: RunKey, *, at: Instant, expires_at: Instant) -> Run | None:
+    def request_cancel(
+        self, key: RunKey, *, at: Instant, expires_at: Instant, receipt: Receipt | None = None
+    ) -> Run | None:
         """Ask for the end of a run, and answer its row as it is then; None: no row. Raises StoreContended when the run
         moved each time.
 
         WAITING: it is CANCELLED from now on. RUNNING: `cancel_requested_at` is set, unless it is set already, and the
         next heartbeat or finish of the run obeys. A run that has ended stays as it is.
+
+        The receipt is written in one transaction with that, or by itself where nothing is to be written. Where its key
+        is taken the run stays as it is.
         """
         ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -19,6 +20,7 @@ from tests.contract.values import (
     NOW,
     SUCCEEDED,
     finish_of,
+    make_receipt,
     make_run,
     make_waiting,
     postponement_of,
@@ -147,3 +149,34 @@ def test_a_take_over_may_carry_the_request_on(stores: Stores) -> None:
 
     assert stores.runs.take_over(run, seen=cancelled) is None
     assert stores.runs.get(run.key) == run
+
+
+@pytest.mark.parametrize("make", [make_waiting, make_run])
+def test_a_request_leaves_its_receipt_and_its_repeat_changes_nothing(stores: Stores, make: Callable[[], Run]) -> None:
+    run = stored_run(stores, make())
+    receipt = make_receipt(job_id="", generation=0, revision=0)
+    first = stores.runs.request_cancel(run.key, at=AT, expires_at=EXPIRES_AT, receipt=receipt)
+    assert first is not None
+    assert first.cancel_requested_at == AT
+    assert stores.access.receipt("acme", receipt.idempotency_key) == receipt
+    # Somebody runs it again.
+    again = replace(first, token=first.token + 1, claim_id="again", cancel_requested_at=None, status=RunStatus.RUNNING)
+    assert stores.runs.take_over(again, seen=first) is None
+    later = replace(receipt, at=Instant(AT + 1))
+    answer = stores.runs.request_cancel(run.key, at=Instant(AT + 1), expires_at=EXPIRES_AT, receipt=later)
+    assert answer == stores.runs.get(run.key)
+    assert answer is not None
+    assert answer.cancel_requested_at is None
+
+
+def test_a_request_that_changes_nothing_leaves_its_receipt_too(stores: Stores) -> None:
+    run = stored_run(stores, make_run(status=SUCCEEDED))
+    receipt = make_receipt(job_id="", generation=0, revision=0)
+    assert stores.runs.request_cancel(run.key, at=AT, expires_at=EXPIRES_AT, receipt=receipt) == run
+    assert stores.access.receipt("acme", receipt.idempotency_key) == receipt
+
+
+def test_a_request_about_no_run_leaves_no_receipt(stores: Stores) -> None:
+    receipt = make_receipt()
+    assert stores.runs.request_cancel(make_run().key, at=AT, expires_at=EXPIRES_AT, receipt=receipt) is None
+    assert stores.access.receipt("acme", receipt.idempotency_key) is None

@@ -166,8 +166,10 @@ class RecordedRunStore(MemoryRunStore):
         self._ledger.erased(before - self._tables.runs_of_job.get(job_key, set()))
         return erased
 
-    def request_cancel(self, key: RunKey, *, at: Instant, expires_at: Instant) -> Run | None:
-        run = super().request_cancel(key, at=at, expires_at=expires_at)
+    def request_cancel(
+        self, key: RunKey, *, at: Instant, expires_at: Instant, receipt: Receipt | None = None
+    ) -> Run | None:
+        run = super().request_cancel(key, at=at, expires_at=expires_at, receipt=receipt)
         if run is not None and run.status is RunStatus.CANCELLED and run.cancel_requested_at is not None:
             self._ledger.cancelled.add(key)
         if run is not None and run.cancel_requested_at is not None and run.status is RunStatus.RUNNING:

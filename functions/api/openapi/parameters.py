@@ -66,10 +66,10 @@ _ABOUT: Final[Mapping[str, str]] = {
     "purge": "Erase the job's runs too.",
     "tag": "`key:value`; may be repeated.",
 }
-#: Changes that an Idempotency-Key makes happen once; elsewhere it is not needed.
+#: Changes that an Idempotency-Key makes happen once; elsewhere a repeat does nothing by itself.
 _KEYED: Final = frozenset({
-    "createJob", "createJobs", "patchJob", "pauseJob", "resumeJob", "runJob", "retryRun", "redriveRuns",
-    "createKey", "createSigningKey", "createGrant",
+    "createJob", "createJobs", "patchJob", "pauseJob", "resumeJob", "pauseJobs", "resumeJobs", "cancelJobs", "runJob",
+    "backfillJob", "cancelRun", "retryRun", "redriveRuns", "createKey", "createSigningKey", "createGrant", "eraseOwner",
 })  # fmt: skip
 _CONDITIONAL: Final = frozenset({"putJob", "patchJob", "cancelJob", "pauseJob", "resumeJob"})
 
@@ -96,7 +96,10 @@ def _headers_of(operation: Operation) -> list[dict[str, Any]]:
     found = []
     if operation.name in _KEYED:
         schema = {"type": "string", "pattern": "^[\\x21\\x23-\\x7e]+$", "maxLength": MAX_IDEMPOTENCY_KEY_LENGTH}
-        about = "Kept for 24 hours: a repeat under the same key has no second effect."
+        about = (
+            "Kept for 24 hours: a repeat by the same caller under the same key changes nothing, also where the first "
+            "request found nothing to do."
+        )
         found.append({"name": "Idempotency-Key", "in": "header", "description": about, "schema": schema})
     if operation.name in _CONDITIONAL:
         schema = {"type": "string", "examples": ['"3"']}

@@ -11,10 +11,11 @@ from shared.adapters.dynamodb.batches import Batches
 from shared.adapters.dynamodb.held_runs import HeldRuns
 from shared.adapters.dynamodb.owner_listing import OwnerListing, failures_of_owner
 from shared.adapters.dynamodb.queries import Queries, Query
+from shared.adapters.dynamodb.run_cancels import RunCancels
 from shared.adapters.dynamodb.run_listing import RunListing
 from shared.adapters.dynamodb.run_plans import RunPlans
 from shared.adapters.dynamodb.statements import Statements, insert
-from shared.adapters.run_rules import is_claim_of, is_running, stored_status, taken_over, with_cancel_requested
+from shared.adapters.run_rules import is_claim_of, is_running, stored_status, taken_over
 from shared.config import TableNames
 from shared.domain.access import Receipt
 from shared.domain.entry import Entry
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 
 #: A row that refuses an insert and is gone when it is read has just expired. Once is rare.
 _VANISHED_FOLLOWED = 3
-#: A run moves with each claim, attempt and end. Whoever loses so often against it asks again.
-_RACES_LOST = 20
 
 
 class DynamoRunStore:
@@ -57,6 +56,7 @@ class DynamoRunStore:
         self._statements = Statements(client, calls)
         self._plans = RunPlans(client, calls, tables)
         self._held = HeldRuns(self._statements, tables.job_runs, self.get_many)
+        self._cancels = RunCancels(client, calls, tables, self.get)
         self._listing = RunListing(self._queries, self._table)
         self._failures = OwnerListing(self._queries, self._batches, failures_of_owner(self._table))
 
@@ -131,36 +131,10 @@ class DynamoRunStore:
     def plan(self, run: Run, entry: Entry, *, seen: Run | None, receipt: Receipt | None = None) -> PlanOutcome:
         return self._plans.plan(run, entry, seen=seen, receipt=receipt)
 
-    def request_cancel(self, key: RunKey, *, at: Instant, expires_at: Instant) -> Run | None:
-        for _ in range(_RACES_LOST):
-            row = self.get(key)
-            if row is None:
-                return None
-            after = with_cancel_requested(row, at=at, expires_at=expires_at)
-            if after == row or self._replace(after, seen=row):
-                return after
-        raise StoreContended("runs.request_cancel", f"{key}: its workers were faster each time")
-
-    def _replace(self, run: Run, *, seen: Run) -> bool:
-        """Write what a request to cancel changes, where nobody claimed, planned or ended the run since."""
-        condition, values = conditions.all_as_seen(run_rows.write_run(seen), conditions.FENCE_OF_RUN)
-        row = run_rows.write_cancellation(run)
-        expression = conditions.set_and_remove(row, [] if run.status.is_alive else [run_rows.ALIVE_AT])
-        try:
-            self._calls.repeat(
-                "runs.request_cancel",
-                lambda: self._client.update_item(
-                    TableName=self._table,
-                    Key=run_rows.key_of(run.key),
-                    UpdateExpression=expression,
-                    ConditionExpression=condition,
-                    ExpressionAttributeNames=conditions.names(expression, condition),
-                    ExpressionAttributeValues=values | {f":{name}": value for name, value in row.items()},
-                ),
-            )
-        except ConditionFailed:
-            return False
-        return True
+    def request_cancel(
+        self, key: RunKey, *, at: Instant, expires_at: Instant, receipt: Receipt | None = None
+    ) -> Run | None:
+        return self._cancels.request(key, at=at, expires_at=expires_at, receipt=receipt)
 
     def get(self, key: RunKey) -> Run | None:
         answer = self._calls.repeat(

@@ -118,11 +118,15 @@ class MemoryRunStore:
                 self._tables.put_receipt(receipt)
             return Written()
 
-    def request_cancel(self, key: RunKey, *, at: Instant, expires_at: Instant) -> Run | None:
+    def request_cancel(
+        self, key: RunKey, *, at: Instant, expires_at: Instant, receipt: Receipt | None = None
+    ) -> Run | None:
         with self._tables.lock:
             row = self._tables.runs.get(key)
-            if row is None:
-                return None
+            if row is None or self._tables.receipt_in_the_way(receipt) is not None:
+                return row
+            if receipt is not None:
+                self._tables.put_receipt(receipt)
             after = with_cancel_requested(row, at=at, expires_at=expires_at)
             if after.status is not row.status:
                 self._tables.put_run(after, None)

@@ -58,7 +58,10 @@ OPERATIONS: Final[Operations] = {
         "Create a key that signs webhooks",
         "NewSigningKey",
         201,
-        description="Two may live at once, and both sign, so that receivers change keys without losing a call.",
+        description=(
+            "Two may live at once, and both sign, so that receivers change keys without losing a call. The secret is "
+            "shown in this answer and never again: a repeat under the same Idempotency-Key is a 409 that names the key."
+        ),
         problems=(409, 422),
     ),
     ("DELETE", "/v1/signing-keys/<key_id>"): Operation(

@@ -21,15 +21,27 @@ from functions.api.openapi.shapes import (
 _SELECTED: Final = {"group": "billing"}
 _SELECT: Final = (
     "At most 100 jobs at a time: repeat it with `cursor` until `next_cursor` is null. A job created a moment ago may "
-    "be missed."
+    "be missed. Repeated with its Idempotency-Key it is about the same jobs."
 )
 
 OPERATIONS: Final[Operations] = {
     ("POST", "/v1/jobs:pause"): Operation(
-        "pauseJobs", "bulk", "Pause the jobs of a group or tag", "BulkResult", example=_SELECTED, description=_SELECT
+        "pauseJobs",
+        "bulk",
+        "Pause the jobs of a group or tag",
+        "BulkResult",
+        example=_SELECTED,
+        description=_SELECT,
+        problems=(422,),
     ),
     ("POST", "/v1/jobs:resume"): Operation(
-        "resumeJobs", "bulk", "Resume the jobs of a group or tag", "BulkResult", example=_SELECTED, description=_SELECT
+        "resumeJobs",
+        "bulk",
+        "Resume the jobs of a group or tag",
+        "BulkResult",
+        example=_SELECTED,
+        description=_SELECT,
+        problems=(422,),
     ),
     ("POST", "/v1/jobs:cancel"): Operation(
         "cancelJobs",
@@ -38,6 +50,7 @@ OPERATIONS: Final[Operations] = {
         "BulkResult",
         example={"tags": {"team": "finance"}, "limit": 50},
         description=_SELECT,
+        problems=(422,),
     ),
 }
 

@@ -24,8 +24,11 @@ OPERATIONS: Final[Operations] = {
         "OwnerErasure",
         path={"owner_id": "acme"},
         example={},
-        description="Bounded: repeat it, with `cursor` while there is a `next_cursor`, until `is_done`.",
-        problems=(409,),
+        description=(
+            "Bounded: repeat it, with `cursor` while there is a `next_cursor`, until `is_done`. Under an "
+            "Idempotency-Key nothing is touched that was made since the first request."
+        ),
+        problems=(409, 422),
     ),
 }
 

@@ -88,10 +88,11 @@ OPERATIONS: Final[Operations] = {
         path=OF_JOB,
         example={"from": "2026-11-20T00:00:00.000Z", "to": "2026-11-25T00:00:00.000Z"},
         description=(
-            "Of the job's schedule, at most 100 slots at a time; never one that has run or that the schedule may still "
-            "fire. A dry run answers 200 and plans nothing."
+            "Of the job's schedule, at most 100 slots at a time. A slot of a job is one run, whoever asks for it: none "
+            "is planned that any attempt has started, or that the schedule may still fire, and a slot that was skipped "
+            "runs in its own row. A dry run answers 200 and plans nothing."
         ),
-        problems=(404, 409),
+        problems=(404, 409, 422),
     ),
     ("GET", "/v1/jobs/<job_id>/runs"): Operation(
         "listRuns",
@@ -121,7 +122,7 @@ OPERATIONS: Final[Operations] = {
             "A run that waits is cancelled at once; one that has ended stays as it is. One that a worker has, which "
             "answers 202, hears of it within some seconds and ends cancelled, whatever its target answers."
         ),
-        problems=(404,),
+        problems=(404, 422),
     ),
     ("POST", "/v1/jobs/<job_id>/runs/<run_id>/retry"): Operation(
         "retryRun",
