@@ -130,10 +130,11 @@ class Purge(TypedDict):
 
 
 class Cancellation(TypedDict):
-    """`run_ids` are the runs that are alive; nothing else will start."""
+    """`run_count` runs are alive, of which `run_ids` names up to 1,000; nothing else will start."""
 
     outcome: Outcome
     run_ids: list[str]
+    run_count: int
     purge: NotRequired[Purge]
 
 
@@ -154,4 +155,5 @@ class BulkItem(TypedDict):
     state: NotRequired[State]
     outcome: NotRequired[Outcome]
     run_ids: NotRequired[list[str]]
+    run_count: NotRequired[int]
     problem: NotRequired[dict[str, Any]]

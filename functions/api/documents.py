@@ -150,7 +150,11 @@ def explanation_document(evidence: Evidence) -> Document:
 
 
 def cancellation_document(cancellation: Cancellation) -> Document:
-    return {"outcome": str(cancellation.outcome), "run_ids": list(cancellation.run_ids)}
+    return {
+        "outcome": str(cancellation.outcome),
+        "run_ids": list(cancellation.run_ids),
+        "run_count": cancellation.run_count,
+    }
 
 
 def preview_document(line: PreviewSlot) -> Document:

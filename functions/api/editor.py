@@ -22,7 +22,17 @@ from shared.domain.entry import announce, entry_keys
 from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.events import job_changed
 from shared.domain.instants import MINUTE, Instant
-from shared.domain.job import Cancellation, CancelOutcome, Job, JobState, cancelled, erased, is_last_slot, recreated
+from shared.domain.job import (
+    Cancellation,
+    CancelOutcome,
+    Job,
+    JobState,
+    cancellation_of,
+    cancelled,
+    erased,
+    is_last_slot,
+    recreated,
+)
 from shared.domain.keys import job_key
 from shared.domain.limits import JOB_ID
 from shared.ports import JobFilter, JobWrite, ReceiptUsed, RevisionConflict
@@ -181,7 +191,7 @@ class JobEditor:
         # Of a completed job too: its last slot has run, but an earlier one may be late and still running.
         alive = self.backend.runs.alive(job.job_key, since=Instant(job.updated_at - ALIVE_READ_BACK_MS))
         if alive:
-            return Cancellation(CancelOutcome.RUNNING, tuple(sorted(run.run_id for run in alive)))
+            return cancellation_of(alive)
         if was_completed:
             return Cancellation(CancelOutcome.ALREADY_ENDED)
         newest = self.backend.runs.list_of_job(job.job_key, limit=1).items

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
@@ -10,6 +10,8 @@ from typing import Any
 
 from shared.domain.instants import DAY, MINUTE, SECOND, Instant
 from shared.domain.keys import job_key
+from shared.domain.limits import MAX_NAMED_RUNS
+from shared.domain.run import Run, RunStatus
 from shared.domain.schedules import At, Misfire, Schedule, is_slot, next_slot
 
 
@@ -36,6 +38,12 @@ class Cancellation:
 
     outcome: CancelOutcome
     run_ids: tuple[str, ...] = ()
+    #: Alive beside those that are named: it is stored in the job's row, which has room for so many names.
+    more: int = 0
+
+    @property
+    def run_count(self) -> int:
+        return len(self.run_ids) + self.more
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +138,15 @@ def cancelled(job: Job, *, now: Instant, by: str) -> Job:
         cancellation=None,
         expires_at=Instant(now + kept_ms),
     )
+
+
+def cancellation_of(alive: Sequence[Run]) -> Cancellation:
+    """What to answer while these runs are alive: of too many, those that a worker has are named before those that
+    wait, which start no more.
+    """
+    urgent_first = sorted(alive, key=lambda run: (run.status is not RunStatus.RUNNING, run.run_id))
+    named = tuple(sorted(run.run_id for run in urgent_first[:MAX_NAMED_RUNS]))
+    return Cancellation(CancelOutcome.RUNNING, named, len(alive) - len(named))
 
 
 def paused(job: Job, *, now: Instant, by: str, reason: str) -> Job:

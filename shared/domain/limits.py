@@ -80,6 +80,8 @@ MAX_REDRIVE = 100
 MIN_REDRIVE_RATE = 0.01
 MAX_REDRIVE_RATE = 100
 
+#: Of the runs that are alive, in the answer to a DELETE and in the row of the job.
+MAX_NAMED_RUNS = 1_000
 DEFAULT_PAGE = 50
 MAX_PAGE = 200
 #: Of each job in a list: each costs a query.

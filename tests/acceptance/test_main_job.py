@@ -58,7 +58,7 @@ def test_a_job_deleted_before_it_fires_never_runs(client: Client) -> None:
     doomed = create(client, at(in_seconds(4)))
     marker = create(client, at(in_seconds(7)))
     cancellation = client.delete_job(doomed["job_id"])
-    assert cancellation == {"outcome": "cancelled_before_fire", "run_ids": []}
+    assert cancellation == {"outcome": "cancelled_before_fire", "run_ids": [], "run_count": 0}
     ended_run(client, marker)
     assert [run["status"] for run in client.runs(doomed["job_id"])] in ([], ["cancelled"])
     assert client.delete_job(doomed["job_id"]) == cancellation

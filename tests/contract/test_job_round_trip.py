@@ -67,7 +67,7 @@ def test_every_field_comes_back_as_it_was(stores: Stores, schedule: Schedule) ->
         max_concurrent=2,
         misfire=Misfire("fire_all", None, 3),
         keep_after_completion_ms=0,
-        cancellation=Cancellation(CancelOutcome.RUNNING, ("r1", "r2")),
+        cancellation=Cancellation(CancelOutcome.RUNNING, ("r1", "r2"), more=3),
         expires_at=Instant(NOW + 1),
     )
 

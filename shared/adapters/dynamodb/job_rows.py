@@ -43,12 +43,12 @@ def retry_from_json(stored: dict[str, Any]) -> RetryPolicy:
 
 
 def cancellation_to_json(cancellation: Cancellation) -> list[Any]:
-    return [cancellation.outcome, list(cancellation.run_ids)]
+    return [cancellation.outcome, list(cancellation.run_ids), cancellation.more]
 
 
 def _cancellation_from_json(stored: list[Any]) -> Cancellation:
-    outcome, run_ids, *_ = stored
-    return Cancellation(CancelOutcome(outcome), tuple(run_ids))
+    outcome, run_ids, *later = stored
+    return Cancellation(CancelOutcome(outcome), tuple(run_ids), later[0] if later else 0)
 
 
 STATE = text_column("state", JobState)

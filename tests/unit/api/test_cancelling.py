@@ -5,11 +5,14 @@ from dataclasses import replace
 import pytest
 
 from functions.api.editor import ALIVE_READ_BACK_MS
+from shared.adapters.dynamodb.job_rows import CANCELLATION
 from shared.adapters.memory import MemoryJobStore, MemoryRunStore
 from shared.domain.errors import OutcomeUnknown
 from shared.domain.instants import DAY, HOUR, MINUTE, SECOND, Instant
 from shared.domain.job import Cancellation, Job, JobState
-from shared.domain.run import Finish, Run, RunStatus
+from shared.domain.keys import run_id_of
+from shared.domain.limits import MAX_NAMED_RUNS
+from shared.domain.run import Finish, Run, RunKind, RunStatus
 from shared.ports import Completion
 from tests.unit.api.test_idempotency import LosesAnswers
 from tests.unit.api.world import World
@@ -31,7 +34,7 @@ def test_a_job_that_never_fired_is_cancelled_before_fire_and_has_a_tombstone() -
     world.create()
     now = world.clock.advance(HOUR)
     reply = world.send("DELETE", PATH)
-    assert (reply.status, reply.json) == (200, {"outcome": "cancelled_before_fire", "run_ids": []})
+    assert (reply.status, reply.json) == (200, {"outcome": "cancelled_before_fire", "run_ids": [], "run_count": 0})
     assert world.job().state is JobState.CANCELLED
     assert world.entry().is_tombstone
     assert world.entry().next_at == now
@@ -45,7 +48,7 @@ def test_the_runs_that_are_alive_are_named_in_order() -> None:
     later, earlier = run_of(world, job, now), run_of(world, job, Instant(now - MINUTE))
     run_of(world, job, Instant(now - 2 * MINUTE), RunStatus.SUCCEEDED)
     reply = world.send("DELETE", PATH)
-    assert reply.json == {"outcome": "running", "run_ids": [earlier.run_id, later.run_id]}
+    assert reply.json == {"outcome": "running", "run_ids": [earlier.run_id, later.run_id], "run_count": 2}
 
 
 def test_a_repeat_answers_the_same_though_the_run_has_ended_since() -> None:
@@ -65,7 +68,7 @@ def test_a_completed_job_had_ended_already_and_its_id_becomes_free() -> None:
     job = world.create(schedule={"in": "PT5S"})
     world.jobs.complete([Completion(job.job_key, job.generation, Instant(world.clock.now() + DAY))])
     for _ in range(2):
-        assert world.send("DELETE", PATH).json == {"outcome": "already_ended", "run_ids": []}
+        assert world.send("DELETE", PATH).json == {"outcome": "already_ended", "run_ids": [], "run_count": 0}
     world.create()
 
 
@@ -76,7 +79,7 @@ def test_a_late_run_of_a_completed_job_is_named() -> None:
     run = run_of(world, job, world.clock.advance(MINUTE))
     world.jobs.complete([Completion(job.job_key, job.generation, Instant(world.clock.now() + DAY))])
     for _ in range(2):
-        assert world.send("DELETE", PATH).json == {"outcome": "running", "run_ids": [run.run_id]}
+        assert world.send("DELETE", PATH).json == {"outcome": "running", "run_ids": [run.run_id], "run_count": 1}
 
 
 @pytest.mark.parametrize(
@@ -100,7 +103,7 @@ def test_a_recurring_job_with_runs_behind_it_is_cancelled_before_its_next_fire()
     world = World()
     job = world.create(schedule={"every": "PT1M"})
     run_of(world, job, world.clock.advance(MINUTE), RunStatus.SUCCEEDED)
-    assert world.send("DELETE", PATH).json == {"outcome": "cancelled_before_fire", "run_ids": []}
+    assert world.send("DELETE", PATH).json == {"outcome": "cancelled_before_fire", "run_ids": [], "run_count": 0}
 
 
 class Watching(MemoryRunStore):
@@ -133,7 +136,7 @@ def test_a_cancel_whose_process_died_before_its_answer_is_answered_by_the_repeat
     assert world.job().cancellation is None
     world.clock.advance(HOUR)
     again = world.send("DELETE", PATH)
-    assert again.json == {"outcome": "running", "run_ids": [run.run_id]}
+    assert again.json == {"outcome": "running", "run_ids": [run.run_id], "run_count": 1}
     assert world.job().cancellation is not None
     assert world.job().revision == 2
 
@@ -176,3 +179,24 @@ def test_a_cancel_that_cannot_read_what_is_alive_says_nothing_false() -> None:
     reply = world.send("DELETE", PATH, handler=world.process(runs=Unreadable(world.tables)))
     assert reply.status == 503
     assert world.send("DELETE", PATH).json["outcome"] == "cancelled_before_fire"
+
+
+def test_of_a_great_many_runs_that_are_alive_some_are_named_and_all_are_counted() -> None:
+    """An item of DynamoDB holds 400 KB; a payload may take a third of it."""
+    world = World()
+    job = world.create(schedule={"every": "PT1S"})
+    count = 21_600
+    for number in range(count):
+        slot = Instant(job.created_at + number * SECOND)
+        status = RunStatus.RUNNING if number >= count - 2 else RunStatus.WAITING
+        run = Run(job.job_key, run_id_of(slot), RunKind.SCHEDULED, slot, slot, status, job.generation)
+        world.tables.put_run(run, Instant(slot + 6 * HOUR))
+    first = world.send("DELETE", PATH)
+    assert (first.status, first.json["outcome"], first.json["run_count"]) == (200, "running", count)
+    named = first.json["run_ids"]
+    assert (len(named), named) == (MAX_NAMED_RUNS, sorted(named))
+    # A worker has these.
+    assert named[-2:] == [run_id_of(Instant(job.created_at + number * SECOND)) for number in (count - 2, count - 1)]
+    assert len(CANCELLATION.write(world.job().cancellation)["S"]) < 100_000
+    world.tables.runs.clear()
+    assert world.send("DELETE", PATH).text == first.text

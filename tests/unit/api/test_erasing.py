@@ -29,7 +29,7 @@ def purge(world: World) -> dict[str, object]:
 def test_a_purge_leaves_nothing_of_what_the_owner_wrote() -> None:
     world = prepared()
     assert purge(world) == {
-        "outcome": "cancelled_before_fire", "run_ids": [], "purge": {"erased_runs": 1, "is_done": True},
+        "outcome": "cancelled_before_fire", "run_ids": [], "run_count": 0, "purge": {"erased_runs": 1, "is_done": True},
     }  # fmt: skip
     jobs, entries, runs, *_ = of_owner(world, "acme")
     assert SECRET not in str((jobs, entries, runs))

@@ -125,7 +125,11 @@ def test_a_run_that_was_planned_is_named_by_a_cancel() -> None:
     world = World()
     world.create()
     run_id = world.send("POST", PATH).json["run_id"]
-    assert world.send("DELETE", "/v1/jobs/nightly-report").json == {"outcome": "running", "run_ids": [run_id]}
+    assert world.send("DELETE", "/v1/jobs/nightly-report").json == {
+        "outcome": "running",
+        "run_ids": [run_id],
+        "run_count": 1,
+    }
     stored = world.runs.get(RunKey("acme/nightly-report", run_id))
     assert stored is not None
     assert stored.status is RunStatus.WAITING

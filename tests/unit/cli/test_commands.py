@@ -27,7 +27,8 @@ def test_a_job_is_created_listed_shown_and_deleted(carillon: Terminal) -> None:
     assert carillon.rows[1][:2] == ["nightly", "active"]
     carillon("jobs", "get", "nightly")
     assert ["state", "active"] in carillon.rows
-    assert carillon("jobs", "delete", "nightly").rows == [["outcome", "cancelled_before_fire"], ["run_ids", "-"]]
+    rows = [["outcome", "cancelled_before_fire"], ["run_ids", "-"], ["run_count", "0"]]
+    assert carillon("jobs", "delete", "nightly").rows == rows
 
 
 def test_a_job_comes_from_a_file_and_options_go_first(carillon: Terminal, tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_pause_and_resume() -> None:
 def test_delete_says_what_became_of_the_job() -> None:
     client = client_of(World())
     client.create_job(job_id="nightly", schedule=NIGHTLY, target=HTTP)
-    assert client.delete_job("nightly") == {"outcome": "cancelled_before_fire", "run_ids": []}
+    assert client.delete_job("nightly") == {"outcome": "cancelled_before_fire", "run_ids": [], "run_count": 0}
     with pytest.raises(JobEnded):
         client.pause("nightly")
 

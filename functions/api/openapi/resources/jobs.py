@@ -27,6 +27,7 @@ from functions.api.openapi.shapes import (
     ref,
 )
 from functions.api.requests import EXAMPLE_SCHEDULE
+from shared.domain.limits import MAX_NAMED_RUNS
 
 _HANDLER: Final = {"type": "handler", "name": "echo"}
 _JOB: Final[dict[str, Any]] = {
@@ -191,10 +192,14 @@ SCHEMAS: Final[dict[str, Schema]] = {
         {
             "outcome": CANCEL_OUTCOME,
             "run_ids": RUN_IDS,
+            "run_count": COUNT,
             "purge": record({"erased_runs": COUNT, "is_done": FLAG}),
         },
         optional=("purge",),
-        about="The runs that are alive; nothing else will start. A repeat answers the same.",
+        about=(
+            "The runs that are alive; nothing else will start. `run_count` says how many there are, and `run_ids` "
+            f"names up to {MAX_NAMED_RUNS} of them, those that a worker has first. A repeat answers the same."
+        ),
     ),
     "BatchResult": record(
         {
