@@ -14,7 +14,9 @@ _CHANGED: Final = ("job_id", "status", "state", "outcome", "problem.detail")
 def register(commands: Commands) -> None:
     create = commands.add("jobs create", create_job, "create a job")
     create.add_argument("job_id", nargs="?", help="made by the API when it is left out")
-    create.add_argument("--put", action="store_true", help="change the job of that id if there is one")
+    instead = create.add_mutually_exclusive_group()
+    instead.add_argument("--put", action="store_true", help="change the job of that id if there is one")
+    instead.add_argument("--create-only", action="store_true", help="refuse, and change nothing, if there is one")
     _definition(create)
     listed = commands.add("jobs list", list_jobs, "list jobs, newest first")
     listed.add_argument("--state", choices=["active", "paused", "completed", "cancelled"])
@@ -63,10 +65,10 @@ def create_job(client: Client, chosen: Namespace) -> Shown:
     definition.pop("job_id", None)
     if "schedule" not in definition or "target" not in definition:
         raise ValueError("a job needs a schedule (--cron, --every, --in, --at) and a target (--url-target, --handler)")
-    if chosen.put:
+    if chosen.put or chosen.create_only:
         if job_id is None:
-            raise ValueError("--put needs a job_id")
-        return Shown(client.put_job(job_id, **definition))
+            raise ValueError("--put and --create-only need a job_id")
+        return Shown(client.put_job(job_id, create_only=chosen.create_only, **definition))
     return Shown(client.create_job(job_id=job_id, **definition))
 
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
-from carillon.cli.commands import Commands, limit_option, schedule_of, schedule_options
+from carillon.cli.commands import Commands, limit_option, schedule_of, schedule_options, tag
 from carillon.cli.output import Failure, Shown, first_of
 from carillon.client import Client
 from carillon.client.run_documents import Kind, Status
@@ -46,6 +46,7 @@ def register(commands: Commands) -> None:
     limit_option(failed)
     again = commands.add("redrive", redrive, "run failed runs again")
     _failures(again)
+    again.add_argument("--all", dest="everything", action="store_true", help="whatever failed, instead of some")
     again.add_argument("--dry-run", action="store_true", help="only show which")
     again.add_argument("--rate", type=float, metavar="N", help="starts a second (10)")
     again.add_argument("--limit", type=int, metavar="N", help="at most N runs (100)")
@@ -83,29 +84,27 @@ def wait_for_run(client: Client, chosen: Namespace) -> Shown:
 def backfill(client: Client, chosen: Namespace) -> Shown:
     done = client.backfill(chosen.job_id, since=chosen.since, until=chosen.until, dry_run=chosen.dry_run)
     more = f"; go on with --since {done['next_from']}" if done["next_from"] else ""
-    return _planned(done if chosen.json else done["items"], _BACKFILLED, done["planned"], more, is_dry=done["dry_run"])
+    counted = f"{done['planned']} {'would be' if done['dry_run'] else 'are'} planned"
+    return Shown(done if chosen.json else done["items"], _BACKFILLED, f"{counted}{more}")
 
 
 def list_failed(client: Client, chosen: Namespace) -> Shown:
-    found = client.failed_runs(
-        job_id=chosen.job_id, error_type=chosen.error_type, since=chosen.since, until=chosen.until
-    )
-    return first_of(found, chosen.limit, _FAILED)
+    return first_of(client.failed_runs(**_chosen(chosen)), chosen.limit, _FAILED)
 
 
 def redrive(client: Client, chosen: Namespace) -> Shown:
     done = client.redrive(
-        job_id=chosen.job_id,
-        error_type=chosen.error_type,
-        since=chosen.since,
-        until=chosen.until,
+        **_chosen(chosen),
+        everything=chosen.everything,
         rate=chosen.rate,
         dry_run=chosen.dry_run,
         limit=chosen.limit,
         cursor=chosen.cursor,
     )
     more = f"; go on with --cursor {done['next_cursor']}" if done["next_cursor"] else ""
-    return _planned(done if chosen.json else done["items"], _REDRIVEN, done["planned"], more, is_dry=done["dry_run"])
+    is_dry = done["dry_run"]
+    counted = f"{done['planned']} would run" if is_dry else f"{done['redriven']} run"
+    return Shown(done if chosen.json else done["items"], _REDRIVEN, f"{counted} again{more}")
 
 
 def preview(client: Client, chosen: Namespace) -> Shown:
@@ -117,9 +116,12 @@ def preview(client: Client, chosen: Namespace) -> Shown:
 def _failures(parser: ArgumentParser) -> None:
     parser.add_argument("--job", dest="job_id", metavar="JOB_ID")
     parser.add_argument("--error-type", metavar="TYPE")
+    parser.add_argument("--group", help="of the job")
+    parser.add_argument("--tag", type=tag, action="append", default=[], metavar="NAME:VALUE", help="of the job")
     parser.add_argument("--since", metavar="INSTANT", help="that ended then or later")
     parser.add_argument("--until", metavar="INSTANT", help="that ended before")
 
 
-def _planned(document: object, columns: tuple[str, ...], planned: int, more: str, *, is_dry: bool) -> Shown:
-    return Shown(document, columns, f"{planned} {'would be' if is_dry else 'are'} planned{more}")
+def _chosen(chosen: Namespace) -> dict[str, Any]:
+    names = ("job_id", "error_type", "group", "since", "until")
+    return {name: getattr(chosen, name) for name in names} | {"tags": dict(chosen.tag)}

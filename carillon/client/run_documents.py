@@ -100,14 +100,15 @@ class RedrivenRun(TypedDict):
     job_id: str
     run_id: str
     starts_at: str | None
-    outcome: Literal["planned", "job_ended", "job_paused", "changed"]
+    outcome: Literal["redriven", "planned", "job_ended", "job_paused", "changed"]
 
 
 class Redrive(TypedDict):
-    """`next_cursor` is where to go on; None: no failed run is left."""
+    """`planned` is of a dry run. `next_cursor` is where to go on; None: no failed run is left."""
 
     dry_run: bool
     planned: int
+    redriven: int
     items: list[RedrivenRun]
     next_cursor: str | None
 

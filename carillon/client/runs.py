@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -42,12 +42,14 @@ class RunCalls:
         until: Moment | None = None,
         dry_run: bool = False,
         limit: int | None = None,
+        idempotency_key: str | None = None,
     ) -> Backfill:
         """Run the past slots of the schedule with since <= slot < until (now), at most 100 of them: never one that
         has run or may still be fired. Go on with `next_from` as `since`.
         """
         body = _given({"from": since, "to": until, "dry_run": dry_run, "limit": limit})
-        backfill: Backfill = self._connection.call("POST", path_to("jobs", job_id, "backfills"), body)
+        path = path_to("jobs", job_id, "backfills")
+        backfill: Backfill = self._connection.call("POST", path, body, idempotency_key=idempotency_key)
         return backfill
 
     def runs(
@@ -93,15 +95,19 @@ class RunCalls:
         *,
         job_id: str | None = None,
         error_type: str | None = None,
+        group: str | None = None,
+        tags: Mapping[str, str] | None = None,
         since: Moment | None = None,
         until: Moment | None = None,
         page_size: int | None = None,
     ) -> Iterator[Run]:
-        """The owner's, newest first, with since <= ended_at < until."""
+        """The owner's, newest first, with since <= ended_at < until; `group` and `tags` are of their jobs."""
         query = {
             "status": "failed",
             "job_id": job_id,
             "error_type": error_type,
+            "group": group,
+            "tag": [f"{name}:{value}" for name, value in (tags or {}).items()],
             "since": moment_text(since),
             "until": moment_text(until),
             "limit": page_size,
@@ -113,18 +119,23 @@ class RunCalls:
         *,
         job_id: str | None = None,
         error_type: str | None = None,
+        group: str | None = None,
+        tags: Mapping[str, str] | None = None,
         since: Moment | None = None,
         until: Moment | None = None,
+        everything: bool = False,
         rate: float | None = None,
         dry_run: bool = False,
         limit: int | None = None,
         cursor: str | None = None,
         idempotency_key: str | None = None,
     ) -> Redrive:
-        """Run failed runs again, at most 100 of them, `rate` a second, behind those of the owner's earlier redrives. Go
-        on with `next_cursor` as `cursor`. Repeated with an `idempotency_key` of yours it is about the same runs.
+        """Run failed runs again, chosen as in `failed_runs`, or `everything`: at most 100 of them, `rate` a second,
+        behind those of the owner's earlier redrives. Go on with `next_cursor` as `cursor`. Repeated with an
+        `idempotency_key` of yours it is about the same runs. Raises InvalidRequest when nothing chooses.
         """
-        chosen = {"job_id": job_id, "error_type": error_type, "since": since, "until": until}
+        chosen = {"job_id": job_id, "error_type": error_type, "group": group, "tags": dict(tags) if tags else None}
+        chosen |= {"since": since, "until": until, "all": everything or None}
         body = _given({**chosen, "rate": rate, "dry_run": dry_run, "limit": limit, "cursor": cursor})
         redrive: Redrive = self._connection.call("POST", path_to("redrives"), body, idempotency_key=idempotency_key)
         return redrive

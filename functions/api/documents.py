@@ -16,7 +16,7 @@ from shared.domain.grants import Grant
 from shared.domain.instants import Instant, to_rfc3339
 from shared.domain.job import Cancellation, Job, JobState, RetryPolicy
 from shared.domain.keys import job_id_of
-from shared.domain.redrive import Redriven
+from shared.domain.redrive import PLANNED, REDRIVEN, Redriven
 from shared.domain.run import Attempt, Run, RunError, RunStatus
 from shared.domain.schedules import Misfire, PreviewSlot, slots, to_document
 from shared.domain.signing import SigningKey
@@ -119,7 +119,8 @@ def redrive_document(items: Sequence[Redriven], cursor: str | None, *, is_dry: b
     """Of each run what became of it."""
     return {
         "dry_run": is_dry,
-        "planned": sum(each.outcome == "planned" for each in items),
+        "planned": sum(each.outcome == PLANNED for each in items),
+        "redriven": sum(each.outcome == REDRIVEN for each in items),
         "items": [
             {
                 "job_id": job_id_of(each.key.job_key),

@@ -14,22 +14,25 @@ from pydantic import Field
 from functions.api import audit
 from functions.api.backend import Backend
 from functions.api.documents import redrive_document, run_document
+from functions.api.failed_runs import Wanted, failed_runs
 from functions.api.gate import Call, call_of
 from functions.api.paging import answer_page
-from functions.api.requests import Cursor, Limit, RedriveRuns
+from functions.api.requests import EXAMPLES, Cursor, Limit, RedriveRuns
 from functions.api.responses import Answer, answer
 from functions.api.routing import JSON_BODY, Route
+from functions.api.tags import tags_of
 from functions.api.tracing import current_trace
 from shared.domain.access import Chosen, Scope
+from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.instants import Instant
 from shared.domain.job import Job, JobState
 from shared.domain.keys import RunKey, job_id_of
-from shared.domain.limits import DEFAULT_PAGE, JOB_ID
+from shared.domain.limits import DEFAULT_PAGE, JOB_ID, MAX_GROUP_LENGTH
 from shared.domain.pages import Page
-from shared.domain.redrive import Redrive, Redriven, length_ms, run_again, spread
+from shared.domain.redrive import PLANNED, REDRIVEN, Redrive, Redriven, length_ms, run_again, spread
 from shared.domain.run import Run
 from shared.domain.schedules.fields import read_instant
-from shared.ports import FailureFilter, Written
+from shared.ports import FailureFilter, JobFilter, Written
 from shared.schema import late_lane
 
 _LONGEST_WORD = 128
@@ -40,7 +43,7 @@ class FailureRoutes:
     backend: Backend
 
     def routes(self) -> list[Route]:
-        filters = ("status", "job_id", "error_type", "since", "until", "cursor", "limit")
+        filters = ("status", "job_id", "error_type", "group", "tag", "since", "until", "cursor", "limit")
         return [
             Route("GET", "/v1/runs", self.list, Scope.READ, query=filters),
             Route("POST", "/v1/redrives", self.redrive, Scope.WRITE, body=JSON_BODY, model=RedriveRuns),
@@ -53,18 +56,21 @@ class FailureRoutes:
         status: Annotated[Literal["failed"], Query()] = "failed",
         job_id: Annotated[str | None, Query(), Field(pattern=f"^(?:{JOB_ID.pattern})$")] = None,
         error_type: Annotated[str | None, Query(), Field(max_length=_LONGEST_WORD)] = None,
+        group: Annotated[str | None, Query(), Field(max_length=MAX_GROUP_LENGTH)] = None,
+        tag: Annotated[list[str] | None, Query()] = None,
         since: Annotated[str | None, Query()] = None,
         until: Annotated[str | None, Query()] = None,
         cursor: Cursor = None,
         limit: Limit = DEFAULT_PAGE,
     ) -> Answer:
         """Those that timed out in their last attempt are failed too."""
-        del status
+        del status, tag  # Declared for the OpenAPI document; Powertools cuts values at commas.
         call = call_of(request)
-        only = FailureFilter(job_id, error_type, _instant(since, "#/since"), _instant(until, "#/until"))
+        failures = FailureFilter(job_id, error_type, _instant(since, "#/since"), _instant(until, "#/until"))
+        wanted = Wanted(failures, JobFilter(None, group, tags_of(call)))
 
         def read(most: int) -> Page[Run]:
-            return self.backend.runs.list_failures(call.caller.owner_id, only=only, limit=most, cursor=cursor)
+            return failed_runs(self.backend, call.caller.owner_id, wanted, limit=most, cursor=cursor)
 
         return answer_page(read, lambda run: run_document(job_id_of(run.job_key), run), limit)
 
@@ -77,10 +83,11 @@ class FailureRoutes:
         redriven = choice.known | {key: Redriven(key, obstacle) for key, obstacle in obstacles.items()}
         for redrive in self._spread(call, body, [run for run in choice.runs if run.key not in obstacles]):
             run = redrive.run
-            outcome = "planned" if body.dry_run else self._plan(redrive, jobs[run.job_key])
-            redriven[run.key] = Redriven(run.key, outcome, redrive.starts_at if outcome == "planned" else None)
+            outcome = PLANNED if body.dry_run else self._plan(redrive, jobs[run.job_key])
+            is_refused = outcome not in {PLANNED, REDRIVEN}
+            redriven[run.key] = Redriven(run.key, outcome, None if is_refused else redrive.starts_at)
         if not body.dry_run:
-            audit.note("run.redrive", call, planned=sum(each.outcome == "planned" for each in redriven.values()))
+            audit.note("run.redrive", call, redriven=sum(each.outcome == REDRIVEN for each in redriven.values()))
         items = [redriven[key] for key in choice.keys]
         document = redrive_document(items, choice.next_cursor, is_dry=body.dry_run)
         return answer(document, status=HTTPStatus.OK if body.dry_run else HTTPStatus.ACCEPTED)
@@ -106,7 +113,7 @@ class FailureRoutes:
             else:
                 # Planned by this request when it was sent before, or else gone.
                 known[each.key] = (
-                    Redriven(each.key, "changed") if run is None else Redriven(each.key, "planned", run.fire_at)
+                    Redriven(each.key, "changed") if run is None else Redriven(each.key, REDRIVEN, run.fire_at)
                 )
         return _Choice([each.key for each in receipt.chosen], left, known, receipt.next_cursor)
 
@@ -118,10 +125,11 @@ class FailureRoutes:
         return spread(runs, start=start, per_second=body.rate)
 
     def _selected(self, call: Call, body: RedriveRuns) -> Page[Run]:
-        only = FailureFilter(
-            body.job_id, body.error_type, _instant(body.since, "#/since"), _instant(body.until, "#/until")
-        )
-        return self.backend.runs.list_failures(call.caller.owner_id, only=only, limit=body.limit, cursor=body.cursor)
+        since, until = _instant(body.since, "#/since"), _instant(body.until, "#/until")
+        failures = FailureFilter(body.job_id, body.error_type, since, until)
+        wanted = Wanted(failures, JobFilter(None, body.group, body.tags))
+        _check_choice(wanted, is_all=body.is_all)
+        return failed_runs(self.backend, call.caller.owner_id, wanted, limit=body.limit, cursor=body.cursor)
 
     def _plan(self, redrive: Redrive, job: Job) -> str:
         run = run_again(
@@ -133,7 +141,7 @@ class FailureRoutes:
         )
         # The list lags a little: what has changed since is somebody else's.
         outcome = self.backend.plan(run, lane=late_lane(job.lane), seen=redrive.run)
-        return "planned" if isinstance(outcome, Written) else "changed"
+        return REDRIVEN if isinstance(outcome, Written) else "changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +157,16 @@ class _Choice:
 
 def _choice_of(page: Page[Run]) -> _Choice:
     return _Choice([run.key for run in page.items], page.items, {}, page.cursor)
+
+
+def _check_choice(wanted: Wanted, *, is_all: bool) -> None:
+    """Nobody runs everything again because a filter was forgotten. Raises InvalidRequest."""
+    if wanted.is_everything and not is_all:
+        detail = 'name job_id, error_type, group, tags, since or until; or "all": true for all that failed'
+        raise InvalidRequest(FieldProblem("#", detail, {"error_type": EXAMPLES["#/error_type"]}))
+    if is_all and not wanted.is_everything:
+        detail = "stands for all that failed; leave it out beside what chooses some of them"
+        raise InvalidRequest(FieldProblem("#/all", detail, False))
 
 
 def _obstacle(job: Job | None) -> str | None:

@@ -27,6 +27,7 @@ from functions.api.paging import answer_page
 from functions.api.requests import CreateJob, Cursor, Limit, check_job_id
 from functions.api.responses import Answer, answer
 from functions.api.routing import JSON_BODY, PATCH_BODY, Route
+from functions.api.tags import tags_of
 from shared.domain.access import Scope
 from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.instants import Instant
@@ -95,7 +96,7 @@ class JobRoutes:
     ) -> Answer:
         del tag  # Declared for the OpenAPI document; Powertools cuts values at commas.
         call = call_of(request)
-        only = JobFilter(JobState(state) if state else None, group, _tags_of(call), name_prefix)
+        only = JobFilter(JobState(state) if state else None, group, tags_of(call), name_prefix)
 
         def read(most: int) -> Page[Job]:
             return self.backend.jobs.list_of_owner(call.caller.owner_id, only=only, limit=most, cursor=cursor)
@@ -156,16 +157,3 @@ class JobRoutes:
     def _last_run(self, job: Job) -> Run | None:
         newest = self.backend.runs.list_of_job(job.job_key, limit=1).items
         return newest[0] if newest else None
-
-
-def _tags_of(call: Call) -> dict[str, str]:
-    """Every `tag=key:value`; a job must have them all."""
-    tags: dict[str, str] = {}
-    for name, text in call.query:
-        if name != "tag":
-            continue
-        key, colon, value = text.partition(":")
-        if not colon or not key:
-            raise InvalidRequest(FieldProblem("#/tag", "a tag to look for is written key:value", "team:finance"))
-        tags[key] = value
-    return tags

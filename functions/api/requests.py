@@ -150,12 +150,17 @@ class Backfill(Strict):
 
 
 class RedriveRuns(Strict):
-    """The failed runs that all of job_id, error_type, since <= ended_at < until admit; `rate` is of starts a second."""
+    """The failed runs that all of job_id, error_type, group, tags, since <= ended_at < until admit; with none of these,
+    and with `all`, everything of the owner's that failed. `rate` is of starts a second.
+    """
 
     job_id: Annotated[str, AfterValidator(_job_id)] | None = None
     error_type: Annotated[str, Field(max_length=128)] | None = None
+    group: Group | None = None
+    tags: Annotated[dict[TagKey, TagValue], Field(max_length=MAX_TAGS)] = {}
     since: str | None = None
     until: str | None = None
+    is_all: bool = Field(default=False, alias="all")
     rate: float = Field(default=10, ge=MIN_REDRIVE_RATE, le=MAX_REDRIVE_RATE)
     dry_run: bool = False
     limit: int = Field(default=MAX_REDRIVE, ge=1, le=MAX_REDRIVE)
@@ -237,5 +242,6 @@ EXAMPLES: Final[Mapping[str, object]] = {
     "#/scopes": ["read", "write"],
     "#/expires_at": "2027-11-27T01:30:00.000Z",
     "#/on": False,
+    "#/all": True,
     "#/items": [{"schedule": EXAMPLE_SCHEDULE, "target": EXAMPLE_TARGET}],
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
+from typing import Final
 
 from shared.domain.instants import SECOND, Instant
 from shared.domain.keys import RunKey
@@ -50,6 +51,11 @@ def run_again(run: Run, *, generation: int, at: Instant, claim_id: str, trace: s
     )
 
 
+#: What would become of a run, in a dry run, and what did.
+PLANNED: Final = "planned"
+REDRIVEN: Final = "redriven"
+
+
 @dataclass(frozen=True, slots=True)
 class Redrive:
     run: Run
@@ -58,11 +64,11 @@ class Redrive:
 
 @dataclass(frozen=True, slots=True)
 class Redriven:
-    """What became of a run that was to be run again: `planned`, or why not."""
+    """What became of a run that was to be run again, or why nothing did."""
 
     key: RunKey
     outcome: str
-    #: Of one that is planned.
+    #: Of one that is to start.
     starts_at: Instant | None = None
 
 

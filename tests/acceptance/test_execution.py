@@ -210,7 +210,7 @@ def test_poison_that_kills_each_worker_ends_failed_among_the_dead_letters_and_is
     assert [each["run_id"] for each in listed] == [run["run_id"]]
 
     redriven = raw.post("/v1/redrives", {"job_id": job_id})
-    assert (redriven.status, redriven.body["planned"]) == (202, 1), redriven.body
+    assert (redriven.status, redriven.body["redriven"]) == (202, 1), redriven.body
     again = run_when(raw, job_id, "succeeded", seconds=60)
     assert again["run_id"] == run["run_id"]
     assert again["fencing_token"] > run["fencing_token"]

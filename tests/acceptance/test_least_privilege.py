@@ -95,7 +95,7 @@ def test_runs_reach_their_targets_and_what_fails_is_a_dead_letter_until_it_is_re
         what="a copy lies among the dead letters",
     )
     webhook.status = 200
-    planned = [client.redrive(job_id=failed["job_id"], idempotency_key=failed["run_id"])["planned"] for _ in range(2)]
+    planned = [client.redrive(job_id=failed["job_id"], idempotency_key=failed["run_id"])["redriven"] for _ in range(2)]
     assert planned == [1, 1]
     wait_for(
         lambda: client.get_run(failed["job_id"], failed["run_id"])["status"] == "succeeded",

@@ -263,7 +263,7 @@ class ApiCall:
         BackfillRoutes(self._backend, self._editor).backfill(self._job_id, body, self._request)
 
     def _redrive(self) -> None:
-        FailureRoutes(self._backend).redrive(RedriveRuns(limit=5), self._request)
+        FailureRoutes(self._backend).redrive(validated(RedriveRuns, {"all": True, "limit": 5}), self._request)
 
     def _run_again(self) -> None:
         """A redrive of one."""

@@ -168,7 +168,8 @@ ELSEWHERE: dict[str, tuple[str, str, dict[str, Any]]] = {
     **dict.fromkeys(["#/count", "#/after"], ("POST", "/v1/schedules/preview", {"schedule": CRON})),
     **dict.fromkeys(["#/from", "#/to", "#/dry_run"], ("POST", f"{PATH}/backfills", {"from": "2026-11-20T00:00:00Z"})),
     **dict.fromkeys(["#/scopes", "#/expires_at"], ("POST", "/v1/keys", {"scopes": ["read"]})),
-    **dict.fromkeys(["#/error_type", "#/since", "#/until", "#/rate"], ("POST", "/v1/redrives", {})),
+    **dict.fromkeys(["#/error_type", "#/since", "#/until"], ("POST", "/v1/redrives", {})),
+    **dict.fromkeys(["#/rate", "#/all"], ("POST", "/v1/redrives", {"all": True})),
     "#/on": ("PUT", "/v1/fleet/firing", {}),
     "#/items": ("POST", "/v1/jobs/batch", {}),
 }

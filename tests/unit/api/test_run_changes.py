@@ -7,14 +7,12 @@ from typing import Any
 
 import pytest
 
-from shared.adapters.memory import MemoryRunStore
 from shared.domain.entry import Entry, single_entry
-from shared.domain.errors import StoreThrottled
-from shared.domain.instants import SECOND, Instant, to_rfc3339
+from shared.domain.instants import Instant
 from shared.domain.job import Job
 from shared.domain.run import Attempt, Run, RunError, RunStatus
 from shared.domain.sharding import shard_of
-from tests.unit.api.world import JOB, SHARD_COUNT, World
+from tests.unit.api.world import SHARD_COUNT, World
 
 EVERY = {"every": "PT1M"}
 PATH = "/v1/jobs/nightly-report"
@@ -155,139 +153,6 @@ def test_failed_runs_are_listed_newest_first_and_filtered(world: World) -> None:
     assert world.send("GET", "/v1/runs", query="status=failed&job_id=other").json["items"] == []
     assert world.send("GET", "/v1/runs", query="status=waiting").status == 400
     assert world.send("GET", "/v1/runs", query="since=yesterday").pointers == ["#/since"]
-
-
-def test_a_redrive_is_shown_before_it_is_done(world: World) -> None:
-    run = run_in(world, world.create(schedule=EVERY), RunStatus.FAILED)
-
-    reply = world.send("POST", "/v1/redrives", {"dry_run": True})
-
-    assert (reply.status, reply.json["planned"], reply.json["dry_run"]) == (200, 1, True)
-    assert stored(world, run) == run
-    assert single_entries(world) == []
-
-
-def test_failed_runs_are_redriven_at_a_rate(world: World) -> None:
-    job = world.create(schedule=EVERY)
-    for number in range(3):
-        run_in(world, job, RunStatus.FAILED, number)
-
-    reply = world.send("POST", "/v1/redrives", {"rate": 2})
-
-    assert (reply.status, reply.json["planned"], reply.json["next_cursor"]) == (202, 3, None)
-    starts = sorted(entry.next_at - world.clock.now() for entry in single_entries(world))
-    assert starts == [0, SECOND // 2, SECOND]
-    assert {entry.lane for entry in single_entries(world)} == {"catchup"}
-    assert world.send("GET", "/v1/runs", query="status=failed").json["items"] == []
-    assert world.send("POST", "/v1/redrives", {}).json["planned"] == 0
-
-
-def test_a_redrive_of_many_is_continued_by_its_cursor(world: World) -> None:
-    job = world.create(schedule=EVERY)
-    for number in range(5):
-        run_in(world, job, RunStatus.FAILED, number)
-
-    first = world.send("POST", "/v1/redrives", {"limit": 3}).json
-    second = world.send("POST", "/v1/redrives", {"limit": 3, "cursor": first["next_cursor"]}).json
-
-    assert (first["planned"], second["planned"], second["next_cursor"]) == (3, 2, None)
-    assert len(single_entries(world)) == 5
-
-
-def test_the_rate_is_kept_over_all_redrives_of_an_owner(world: World) -> None:
-    job = world.create(schedule=EVERY)
-    for number in range(5):
-        run_in(world, job, RunStatus.FAILED, number)
-    start = world.clock.now()
-
-    world.send("POST", "/v1/redrives", {"limit": 2, "rate": 2, "dry_run": True})
-    first = world.send("POST", "/v1/redrives", {"limit": 2, "rate": 2}).json
-    world.clock.advance(100)
-    second = world.send("POST", "/v1/redrives", {"limit": 2, "rate": 2, "cursor": first["next_cursor"]}).json
-    # Another one, that goes on with nothing, and later than all that is planned.
-    world.clock.advance(5 * SECOND)
-    world.send("POST", "/v1/redrives", {"rate": 2})
-
-    assert second["items"][0]["starts_at"] == to_rfc3339(Instant(start + SECOND))
-    starts = sorted(entry.next_at - start for entry in single_entries(world))
-    assert starts == [0, SECOND // 2, SECOND, 3 * SECOND // 2, 5 * SECOND + 100]
-
-
-def test_a_redrive_that_is_sent_again_is_about_the_same_runs(world: World) -> None:
-    job = world.create(schedule=EVERY)
-    for number in range(5):
-        run_in(world, job, RunStatus.FAILED, number)
-    first = world.send("POST", "/v1/redrives", {"limit": 2}, idempotency_key="once")
-    world.clock.advance(SECOND)
-
-    again = world.send("POST", "/v1/redrives", {"limit": 2}, idempotency_key="once")
-
-    assert (again.status, again.json) == (first.status, first.json)
-    assert len(single_entries(world)) == 2
-    assert world.send("POST", "/v1/redrives", {"limit": 3}, idempotency_key="once").status == 422
-    assert world.send("POST", "/v1/redrives", {"limit": 2}, idempotency_key="twice").json["planned"] == 2
-    assert len(single_entries(world)) == 4
-
-
-def test_a_redrive_that_was_broken_off_is_completed_when_it_is_sent_again(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    job = world.create(schedule=EVERY)
-    runs = [run_in(world, job, RunStatus.FAILED, number) for number in range(4)]
-    plan = MemoryRunStore.plan
-
-    def plan_one(store: MemoryRunStore, *args: Any, **options: Any) -> Any:
-        if single_entries(world):
-            raise StoreThrottled("runs.plan", "no more")
-        return plan(store, *args, **options)
-
-    monkeypatch.setattr(MemoryRunStore, "plan", plan_one)
-    assert world.send("POST", "/v1/redrives", {"limit": 2, "rate": 2}, idempotency_key="once").status == 503
-    monkeypatch.undo()
-    failed_since = run_in(world, job, RunStatus.FAILED, 9)
-    world.tables.runs.pop(runs[2].key)
-
-    again = world.send("POST", "/v1/redrives", {"limit": 2, "rate": 2}, idempotency_key="once").json
-
-    outcomes = {each["run_id"]: each["outcome"] for each in again["items"]}
-    assert outcomes == {runs[3].run_id: "planned", runs[2].run_id: "changed"}
-    assert stored(world, failed_since) == failed_since
-    assert len(single_entries(world)) == 1
-
-
-def test_owners_do_not_wait_for_each_others_redrives(world: World) -> None:
-    run_in(world, world.create(schedule=EVERY), RunStatus.FAILED)
-    world.send("POST", "/v1/redrives", {"rate": 0.01})
-    stranger = world.mint("globex")
-    body = {**JOB, "schedule": EVERY}
-    assert world.send("POST", "/v1/jobs", body, key=stranger).status == 201
-    run = run_in(world, world.job(owner_id="globex"), RunStatus.FAILED)
-
-    [item] = world.send("POST", "/v1/redrives", {}, key=stranger).json["items"]
-
-    assert (item["run_id"], item["starts_at"]) == (run.run_id, to_rfc3339(world.clock.now()))
-
-
-def test_a_redrive_says_of_each_run_what_became_of_it(world: World) -> None:
-    paused = world.create(job_id="paused", schedule=EVERY)
-    gone = world.create(job_id="gone", schedule=EVERY)
-    for job in (paused, gone):
-        run_in(world, job, RunStatus.FAILED)
-    world.send("POST", "/v1/jobs/paused/pause")
-    world.send("DELETE", "/v1/jobs/gone")
-
-    items = world.send("POST", "/v1/redrives", {}).json["items"]
-
-    outcomes = {each["job_id"]: each["outcome"] for each in items}
-    assert outcomes == {"paused": "job_paused", "gone": "job_ended"}
-
-
-@pytest.mark.parametrize(
-    ("member", "value"),
-    [("rate", 0.009), ("rate", 101), ("limit", 0), ("limit", 101), ("job_id", "a b"), ("since", "x")],
-)
-def test_a_wrong_member_of_a_redrive_is_named(world: World, member: str, value: object) -> None:
-    assert world.send("POST", "/v1/redrives", {member: value}).pointers == [f"#/{member}"]
 
 
 def test_long_runs_go_to_the_lane_that_can_bear_them(world: World) -> None:

@@ -71,14 +71,28 @@ def test_waiting_tells_by_its_code_whether_the_run_succeeded(carillon: Terminal,
     assert ["status", str(status)] in carillon.rows
 
 
+def test_a_job_is_only_created(carillon: Terminal) -> None:
+    job = ("nightly", "--cron", "30 2 * * *", "--handler", "echo")
+    assert carillon.json("jobs", "create", *job, "--create-only")["revision"] == 1
+    refused = carillon("jobs", "create", *job, "--create-only")
+    assert refused.code == 1
+    assert refused.err.startswith("carillon: 412 precondition")
+    assert carillon.json("jobs", "create", *job, "--put", "--name", "Nightly")["revision"] == 2
+    assert carillon("jobs", "create", *job, "--put", "--create-only").err.startswith("usage:")
+    assert "need a job_id" in carillon("jobs", "create", *job[1:], "--create-only").err
+
+
 def test_failed_runs_are_listed_and_redriven(carillon: Terminal) -> None:
     carillon(*CREATE)
     run_id = carillon.json("jobs", "run", "nightly")["run_id"]
     end_run(carillon.world, "nightly", run_id, RunStatus.FAILED)
     assert carillon("failed", "--job", "nightly").rows[1][:2] == ["nightly", run_id]
-    carillon("redrive", "--dry-run")
-    assert (carillon.rows[1][:3], carillon.err) == (["nightly", run_id, "planned"], "1 would be planned\n")
-    assert carillon.json("redrive", "--rate", "2", "--limit", "5")["planned"] == 1
+    assert carillon("redrive", "--dry-run").err.startswith("carillon: 400")
+    carillon("redrive", "--all", "--dry-run")
+    assert (carillon.rows[1][:3], carillon.err) == (["nightly", run_id, "planned"], "1 would run again\n")
+    carillon("redrive", "--group", "none")
+    assert (len(carillon.rows), carillon.err) == (1, "0 run again\n")
+    assert carillon.json("redrive", "--job", "nightly", "--rate", "2", "--limit", "5")["redriven"] == 1
     assert carillon("failed").rows == [["JOB_ID", "RUN_ID", "STATUS", "ENDED_AT", "ATTEMPT", "TYPE", "MESSAGE"]]
 
 

@@ -44,7 +44,7 @@ def test_no_answer_is_a_code_of_its_own(carillon: Terminal) -> None:
     [
         (("nonsense",), "invalid choice"),
         (("jobs", "create", "a"), "a job needs a schedule"),
-        (("jobs", "create", "--put", "--in", "PT5S", "--handler", "echo"), "--put needs a job_id"),
+        (("jobs", "create", "--put", "--in", "PT5S", "--handler", "echo"), "--put and --create-only need a job_id"),
         (("jobs", "create", "--in", "PT5S", "--at", "2027-01-01T00:00:00Z"), "not allowed with"),
         (("jobs", "create", "--payload", "{"), "no JSON"),
         (("jobs", "create", "--definition", "[]"), "a JSON object is needed"),

@@ -41,7 +41,7 @@ CALLS: Final[Mapping[tuple[str, str], Callable[[Client], object]]] = {
     ("POST", "/v1/jobs/<job_id>/runs/<run_id>/cancel"): lambda client: client.cancel_run("a", "b"),
     ("POST", "/v1/jobs/<job_id>/runs/<run_id>/retry"): lambda client: client.retry_run("a", "b"),
     ("GET", "/v1/runs"): lambda client: list(client.failed_runs()),
-    ("POST", "/v1/redrives"): lambda client: client.redrive(),
+    ("POST", "/v1/redrives"): lambda client: client.redrive(everything=True),
     ("POST", "/v1/schedules/preview"): lambda client: client.preview(NIGHTLY),
     ("GET", "/v1/keys"): lambda client: list(client.list_keys()),
     ("POST", "/v1/keys"): lambda client: client.create_key(scopes=["read"]),

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from carillon.client import Client, every
-from carillon.client.errors import JobNotFound, JobPaused, NotEnded, RunNotFound, RunNotRetryable
+from carillon.client.errors import InvalidRequest, JobNotFound, JobPaused, NotEnded, RunNotFound, RunNotRetryable
 from shared.domain.instants import HOUR
 from shared.domain.run import RunStatus
 from tests.unit.api.world import World
@@ -85,9 +85,13 @@ def test_failed_runs_are_listed_and_redriven() -> None:
     since = datetime(2026, 11, 1, tzinfo=UTC)
     assert [run["run_id"] for run in client.failed_runs(job_id="nightly", since=since)] == [run_id]
     assert list(client.failed_runs(until=since)) == []
-    assert client.redrive(dry_run=True)["planned"] == 1
+    assert list(client.failed_runs(group="none", tags={"team": "it"})) == []
+    with pytest.raises(InvalidRequest, match="all"):
+        client.redrive()
+    assert client.redrive(everything=True, dry_run=True)["planned"] == 1
+    assert client.redrive(group="none", tags={"team": "it"})["redriven"] == 0
     redrive = client.redrive(job_id="nightly", since=since, rate=2)
-    assert [(item["run_id"], item["outcome"]) for item in redrive["items"]] == [(run_id, "planned")]
+    assert [(item["run_id"], item["outcome"]) for item in redrive["items"]] == [(run_id, "redriven")]
     assert client.get_run("nightly", run_id)["status"] == "waiting"
 
 

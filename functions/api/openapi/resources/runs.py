@@ -143,7 +143,10 @@ OPERATIONS: Final[Operations] = {
         "List the owner's failed runs, newest first",
         "Runs",
         query={"status": "failed", "error_type": "http_5xx", "limit": "10"},
-        description="`since` and `until` are about `ended_at`. A run that failed a moment ago may be missed.",
+        description=(
+            "`since` and `until` are about `ended_at`, `group` and `tag` about the job as it is now. A run that failed "
+            "a moment ago may be missed."
+        ),
     ),
     ("POST", "/v1/redrives"): Operation(
         "redriveRuns",
@@ -154,6 +157,8 @@ OPERATIONS: Final[Operations] = {
         also=(200,),
         example={"error_type": "http_5xx", "since": "2026-11-26T00:00:00.000Z", "rate": 5},
         description=(
+            "Those that all members admit, by `group` and `tags` of their jobs too; everything only with "
+            '`"all": true`. '
             "At most 100 at a time: repeat it with `cursor` until `next_cursor` is null. `rate` of them start a "
             "second, behind those of the owner's earlier redrives. A dry run answers 200 and plans nothing, and tells "
             "of starts as if nothing else were planned. Repeated with its Idempotency-Key it is about the same runs."
@@ -185,7 +190,8 @@ SCHEMAS: Final[dict[str, Schema]] = {
     "RedriveResult": record(
         {
             "dry_run": FLAG,
-            "planned": COUNT,
+            "planned": {**COUNT, "description": "Of a dry run: how many would run again."},
+            "redriven": {**COUNT, "description": "How many run again."},
             "items": {
                 "type": "array",
                 "items": record(
@@ -193,7 +199,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
                         "job_id": JOB_ID_SCHEMA,
                         "run_id": RUN_ID_SCHEMA,
                         "starts_at": nullable(INSTANT),
-                        "outcome": one_of("planned", "job_ended", "job_paused", "changed"),
+                        "outcome": one_of("redriven", "planned", "job_ended", "job_paused", "changed"),
                     }
                 ),
             },
