@@ -150,7 +150,7 @@ class RunCalls:
         return slots
 
     def explain(self, job_id: str, *, slot: Moment | None = None, run_id: str | None = None) -> Explanation:
-        """Why a slot ran, runs, or does not; without one, of the slot that should have run last."""
+        """Why a slot ran, runs, or does not; without one, of the newest run, or of a slot that is due since."""
         query = {"slot": moment_text(slot), "run_id": run_id}
         explanation: Explanation = self._connection.call("GET", path_to("jobs", job_id, "explain"), query=query)
         return explanation

@@ -83,17 +83,24 @@ class Finding:
     detail: str = ""
 
 
-def slot_in_question(job: Job, last_run: Run | None, now: Instant) -> Instant | None:
-    """The slot that somebody who names none asks about: the first that should have fired since the last run; else the
-    last run's; else the first to come.
+def in_question(job: Job, newest: Run | None, now: Instant) -> Run | Instant | None:
+    """What somebody who names nothing asks about: the first slot that should have fired since the newest run; else that
+    run, whoever asked for it; else the first slot to come.
     """
+    coming = _coming(job, newest)
+    is_due = coming is not None and fire_at(job.schedule, job.job_key, coming) <= now
+    return newest if newest is not None and not is_due else coming
+
+
+def _coming(job: Job, newest: Run | None) -> Instant | None:
+    """The first slot behind the newest run, wherever that is; without a run, of a job that fires no more too."""
     if isinstance(job.schedule, At):
-        return job.schedule.instant
-    after = job.from_at - 1 if last_run is None else max(job.from_at - 1, last_run.slot)
-    coming = next_slot(job.schedule, Instant(after)) if job.state is JobState.ACTIVE else None
-    if last_run is not None and (coming is None or fire_at(job.schedule, job.job_key, coming) > now):
-        return last_run.slot
-    return coming if coming is not None else next_slot(job.schedule, Instant(job.from_at - 1))
+        slot = job.schedule.instant
+        return slot if newest is None or newest.slot <= slot else None
+    if newest is None:
+        return next_slot(job.schedule, Instant(job.from_at - 1))
+    after = max(job.from_at - 1, newest.slot)
+    return next_slot(job.schedule, Instant(after)) if job.state is JobState.ACTIVE else None
 
 
 def explain(evidence: Evidence) -> Finding:

@@ -11,7 +11,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from functions.api.backend import Backend
 from functions.api.documents import explanation_document
 from functions.api.editor import JobEditor
-from functions.api.explaining import Evidence, slot_in_question
+from functions.api.explaining import Evidence, in_question
 from functions.api.gate import call_of
 from functions.api.refusals import RunNotFound
 from functions.api.responses import Answer, answer
@@ -47,19 +47,19 @@ class ExplainRoutes:
         if slot is not None and run_id is not None:
             raise InvalidRequest(FieldProblem("#/run_id", "name a slot or a run, not both", "20261127T013000000Z"))
         job = self.editor.job(call_of(request), job_id)
-        run = self._run(job, run_id) if run_id is not None else None
         now = self.backend.clock.now()
-        if run is not None:
-            chosen: Instant | None = run.slot
+        asked: Run | Instant | None
+        if run_id is not None:
+            asked = self._run(job, run_id)
         elif slot is not None:
-            chosen = read_instant(slot, "#/slot")
+            asked = read_instant(slot, "#/slot")
         else:
             newest = self.backend.runs.list_of_job(job.job_key, limit=1).items
-            chosen = slot_in_question(job, newest[0] if newest else None, now)
-        if chosen is None:
-            chosen = job.from_at
-        run = run or self._run_of_slot(job, chosen)
-        return answer(explanation_document(self._evidence(job, chosen, run, now)))
+            asked = in_question(job, newest[0] if newest else None, now)
+        if isinstance(asked, Run):
+            return answer(explanation_document(self._evidence(job, asked.slot, asked, now)))
+        chosen = job.from_at if asked is None else asked
+        return answer(explanation_document(self._evidence(job, chosen, self._run_of_slot(job, chosen), now)))
 
     def _evidence(self, job: Job, slot: Instant, run: Run | None, now: Instant) -> Evidence:
         shard = shard_of(job.job_key, self.backend.shard_count)
@@ -77,8 +77,9 @@ class ExplainRoutes:
         return run
 
     def _run_of_slot(self, job: Job, slot: Instant) -> Run | None:
-        """The slot's own run, or the row of the gap that it is in."""
+        """The slot's own run, or one that was asked for at this very instant, or the row of the gap that it is in."""
         rows = self.backend.runs.between(job.job_key, since=slot, until=Instant(min(slot + 1, LAST_INSTANT)))
         own = [run for run in rows if run.run_id == run_id_of(slot)]
+        by_hand = [run for run in rows if run.slot == slot and run.gap is None]
         gaps = [run for run in rows if run.gap is not None and run.gap.first <= slot <= run.gap.last]
-        return next(iter(own + gaps), None)
+        return next(iter(own + by_hand + gaps), None)

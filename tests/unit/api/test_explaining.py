@@ -8,7 +8,7 @@ import pytest
 from functions.api.explaining import SENTENCES
 from shared.domain.instants import HOUR, MINUTE, SECOND, Instant, to_rfc3339
 from shared.domain.job import Job
-from shared.domain.keys import run_id_of
+from shared.domain.keys import RunKey, run_id_of
 from shared.domain.run import Attempt, RunStatus
 from shared.domain.schedules import Gap
 from shared.ports import Completion
@@ -235,3 +235,57 @@ def test_every_reason_has_a_sentence() -> None:
 
 def test_the_last_instant_there_is_can_be_asked_for(world: World) -> None:
     assert explained(world, slot="9999-12-31T23:59:59.999Z")["outcome"]
+
+
+def by_hand(world: World, status: RunStatus = RunStatus.SUCCEEDED) -> str:
+    """A run asked for now, which a worker has had."""
+    run_id: str = world.send("POST", f"{PATH}/runs").json["run_id"]
+    run = world.runs.get(RunKey(world.job().job_key, run_id))
+    assert run is not None
+    now = world.clock.now()
+    world.tables.put_run(replace(run, status=status, token=1, started_at=now, ended_at=now), None)
+    return run_id
+
+
+def test_a_run_that_was_asked_for_by_hand_is_explained_when_it_is_the_newest(world: World) -> None:
+    for minute in (1, 2):
+        run_of(world, world.job(), slot_of(world, minute), RunStatus.SUCCEEDED)
+    run_id = by_hand(world)
+    found = explained(world)
+    assert (found["run_id"], found["outcome"], found["reason"]) == (run_id, "ran", None)
+    assert explained(world, run_id=run_id) == found
+    assert explained(world, slot=found["slot"]) == found
+    # The schedule goes on.
+    world.clock.advance(MINUTE)
+    assert explained(world)["slot"] == to_rfc3339(slot_of(world, 3))
+
+
+def test_a_run_by_hand_that_waits_is_explained_too(world: World) -> None:
+    run_id = world.send("POST", f"{PATH}/runs").json["run_id"]
+    found = explained(world)
+    assert (found["run_id"], found["outcome"], found["reason"]) == (run_id, "waiting", "not_dispatched")
+
+
+@pytest.mark.parametrize("state", ["active", "paused"])
+def test_a_run_by_hand_of_a_job_whose_time_has_not_come(state: str) -> None:
+    world = World()
+    world.create(schedule={"at": to_rfc3339(Instant(world.clock.now() + HOUR))})
+    assert explained(world)["outcome"] == "not_due"
+    world.clock.advance(MINUTE)
+    run_id = by_hand(world)
+    if state == "paused":
+        world.send("POST", f"{PATH}/pause")
+    assert (explained(world)["run_id"], explained(world)["outcome"]) == (run_id, "ran")
+
+
+def test_of_a_one_time_job_its_slot_is_explained_once_it_is_due_and_a_run_by_hand_behind_it() -> None:
+    world = World()
+    at = Instant(world.clock.now() + HOUR)
+    job = world.create(schedule={"at": to_rfc3339(at)})
+    by_hand(world)
+    world.clock.advance(2 * HOUR)
+    assert (explained(world)["slot"], explained(world)["outcome"]) == (to_rfc3339(at), "waiting")
+    run = run_of(world, job, at, RunStatus.SUCCEEDED)
+    assert explained(world)["run_id"] == run.run_id
+    run_id = by_hand(world)
+    assert explained(world)["run_id"] == run_id

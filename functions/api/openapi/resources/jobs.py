@@ -172,7 +172,10 @@ OPERATIONS: Final[Operations] = {
         "Explanation",
         path=OF_JOB,
         query={"slot": "2026-11-27T01:30:00.000Z"},
-        description="Of the slot or run that is named; else of the one that should have run last.",
+        description=(
+            "Of the slot or run that is named; else of the newest run, whoever asked for it, or of the slot that "
+            "should have fired since."
+        ),
         problems=(404,),
     ),
 }
