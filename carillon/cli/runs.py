@@ -67,7 +67,9 @@ def get_run(client: Client, chosen: Namespace) -> Shown:
 
 
 def cancel_run(client: Client, chosen: Namespace) -> Shown:
-    return Shown(client.cancel_run(chosen.job_id, chosen.run_id))
+    run = client.cancel_run(chosen.job_id, chosen.run_id)
+    is_told = run["ended_at"] is None
+    return Shown(run, note="its worker is told, and it ends within some seconds: carillon runs wait" if is_told else "")
 
 
 def retry_run(client: Client, chosen: Namespace) -> Shown:

@@ -134,9 +134,9 @@ class RunCalls:
         behind those of the owner's earlier redrives. Go on with `next_cursor` as `cursor`. Repeated with an
         `idempotency_key` of yours it is about the same runs. Raises InvalidRequest when nothing chooses.
         """
-        chosen = {"job_id": job_id, "error_type": error_type, "group": group, "tags": dict(tags) if tags else None}
-        chosen |= {"since": since, "until": until, "all": everything or None}
-        body = _given({**chosen, "rate": rate, "dry_run": dry_run, "limit": limit, "cursor": cursor})
+        chosen = {"job_id": job_id, "error_type": error_type, "group": group, "since": since, "until": until}
+        some = {"tags": dict(tags) if tags else None, "all": everything or None}
+        body = _given({**chosen, **some, "rate": rate, "dry_run": dry_run, "limit": limit, "cursor": cursor})
         redrive: Redrive = self._connection.call("POST", path_to("redrives"), body, idempotency_key=idempotency_key)
         return redrive
 

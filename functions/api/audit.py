@@ -24,6 +24,11 @@ def note(action: str, call: Call, **what: object) -> None:
     _log.info(action, extra={"action": action, **ids, **what})
 
 
+def note_refused_key(key: str, why: str, request_id: str) -> None:
+    """Strangers are told nothing of this; who operates Carillon can tell an owner why a key is not valid."""
+    _log.info("key refused", extra={"action": "key.refuse", "key": key, "why": why, "request_id": request_id})
+
+
 def record_fault(error: Exception, request_id: str) -> None:
     """Carillon's own failure, with its trace."""
     _log.error("request failed", exc_info=error, extra={"action": "request.fail", "request_id": request_id})

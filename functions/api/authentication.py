@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from functions.api import audit
 from functions.api.callers import Caller, Event
 from functions.api.refusals import Unauthenticated
 from shared.domain.access import KEY_PREFIX, ApiKey, split_key
@@ -44,7 +45,9 @@ class KeyAuthenticator:
             raise Unauthenticated(was_given=True)
         key_id, secret = parts
         key = self._key(key_id)
-        if key is None or not key.admits(secret, self.clock.now()):
+        refusal = "unknown" if key is None else key.refusal(secret, self.clock.now())
+        if key is None or refusal is not None:
+            audit.note_refused_key(name_of_key(key_id), refusal or "unknown", _request_id_of(event))
             raise Unauthenticated(was_given=True)
         return Caller(key.owner_id, name_of_key(key.key_id), key.scopes)
 
@@ -60,3 +63,7 @@ class KeyAuthenticator:
             self._known.pop(next(iter(self._known)))
         self._known[key_id] = known
         return known[0]
+
+
+def _request_id_of(event: Event) -> str:
+    return str((event.get("requestContext") or {}).get("requestId", ""))

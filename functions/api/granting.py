@@ -42,5 +42,5 @@ def _check_address(backend: Backend, job: Job) -> None:
     host = parts.hostname or ""
     refusal = refusal_of_literal(host)
     if refusal is not None and not is_internal(backend.internal_targets, host, parts.port or _PORTS[parts.scheme]):
-        problem = FieldProblem("#/target/url", f"{host} is no public address: {refusal}", EXAMPLE_URL)
-        raise InvalidRequest(problem)
+        detail = f"{host} is no public address: {refusal}; a deployment opens it by its setting internal_targets"
+        raise InvalidRequest(FieldProblem("#/target/url", detail, EXAMPLE_URL))

@@ -43,9 +43,16 @@ class ApiKey:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
     def admits(self, secret: str, now: Instant) -> bool:
-        """The secret is right and the key is neither revoked nor expired. Compared in constant time."""
-        is_right = hmac.compare_digest(hash_secret(secret), self.secret_hash)
-        return is_right and self.is_live(now)
+        """The secret is right and the key is neither revoked nor expired."""
+        return self.refusal(secret, now) is None
+
+    def refusal(self, secret: str, now: Instant) -> str | None:
+        """Why it is not admitted, which is nobody's business but the operator's. Compared in constant time."""
+        if not hmac.compare_digest(hash_secret(secret), self.secret_hash):
+            return "wrong secret"
+        if self.revoked_at is not None:
+            return "revoked"
+        return None if self.is_live(now) else "expired"
 
 
 def hash_secret(secret: str) -> str:

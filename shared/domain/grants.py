@@ -113,7 +113,9 @@ class GrantRules:
                 return NotGranted(use, "this is one of Carillon's own, which no target may call")
             grant = _closest(grants, use)
             if grant is None:
-                return NotGranted(use, f"no grant of type {use.target_type} covers this; an admin adds one")
+                return NotGranted(
+                    use, f"no grant of type {use.target_type} covers this; an admin adds one by POST /v1/grants"
+                )
             if roles.setdefault(use.target_type, grant.role_arn) != grant.role_arn:
                 return NotGranted(use, "its grant names another role than the rest of this call, which has only one")
         return roles

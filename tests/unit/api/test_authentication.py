@@ -4,7 +4,7 @@ import pytest
 
 from functions.api.authentication import CACHE_SECONDS
 from shared.domain.access import Scope
-from shared.domain.instants import SECOND, Instant
+from shared.domain.instants import MINUTE, SECOND, Instant
 from tests.unit.api.prepared import Example, examples, prepared
 from tests.unit.api.world import World
 
@@ -132,3 +132,26 @@ def test_health_is_open_and_tells_version_and_zone_data() -> None:
 def test_headers_are_found_in_any_case() -> None:
     world = World()
     assert world.send("GET", "/v1/jobs", key=None, Authorization=f"bearer {world.key_text}").status == 200
+
+
+@pytest.mark.parametrize("why", ["unknown", "wrong secret", "revoked", "expired"])
+def test_why_a_key_is_not_valid_stands_in_the_log_and_in_no_answer(why: str, caplog: pytest.LogCaptureFixture) -> None:
+    world = World()
+    text = world.mint("acme", expires_at=Instant(world.clock.now() + MINUTE))
+    key_id = world.key_of(text).key_id
+    if why == "unknown":
+        key_id = "0" * 12
+        text = text.replace(text.split("_")[1], key_id)
+    elif why == "wrong secret":
+        text += "x"
+    elif why == "revoked":
+        world.access.revoke_key(key_id, at=world.clock.now())
+    else:
+        world.clock.advance(MINUTE)
+    caplog.clear()
+    reply = world.send("GET", "/v1/jobs", key=text)
+    assert (reply.status, reply.json["detail"]) == (401, "this key is not valid")
+    [line] = [vars(record) for record in caplog.records]
+    told = (line["action"], line["key"], line["why"], line["request_id"])
+    assert told == ("key.refuse", f"key:crl_{key_id}", why, "request-1")
+    assert text.split("_", 2)[2] not in str(line)

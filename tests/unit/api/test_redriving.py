@@ -184,7 +184,7 @@ def test_all_and_some_of_them_contradict_each_other(world: World, choice: dict[s
 def test_failed_runs_are_chosen_by_group_and_tag_of_their_jobs(
     world: World, body: dict[str, Any], query: str, expected: set[str]
 ) -> None:
-    members = {
+    members: dict[str, Any] = {
         "a": {"group": "billing"},
         "b": {"group": "billing", "tags": {"team": "it"}},
         "c": {"tags": {"team": "it"}},

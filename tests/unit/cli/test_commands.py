@@ -71,6 +71,16 @@ def test_waiting_tells_by_its_code_whether_the_run_succeeded(carillon: Terminal,
     assert ["status", str(status)] in carillon.rows
 
 
+def test_whoever_cancels_a_run_that_a_worker_has_is_told_to_wait(carillon: Terminal) -> None:
+    carillon(*CREATE)
+    run = carillon.world.claimed(carillon.world.job("nightly"), carillon.world.clock.now())
+    carillon("runs", "cancel", "nightly", run.run_id)
+    assert ["status", "running"] in carillon.rows
+    assert "carillon runs wait" in carillon.err
+    waiting = carillon.json("jobs", "run", "nightly")["run_id"]
+    assert carillon("runs", "cancel", "nightly", waiting).err == ""
+
+
 def test_a_job_is_only_created(carillon: Terminal) -> None:
     job = ("nightly", "--cron", "30 2 * * *", "--handler", "echo")
     assert carillon.json("jobs", "create", *job, "--create-only")["revision"] == 1

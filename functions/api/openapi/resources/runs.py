@@ -120,7 +120,8 @@ OPERATIONS: Final[Operations] = {
         path=_OF_RUN,
         description=(
             "A run that waits is cancelled at once; one that has ended stays as it is. One that a worker has, which "
-            "answers 202, hears of it within some seconds and ends cancelled, whatever its target answers."
+            "answers 202, hears of it within some seconds and ends cancelled, whatever its target answers; until then "
+            "its status is `running`, with `cancel_requested_at`."
         ),
         problems=(404, 422),
     ),
