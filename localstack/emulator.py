@@ -27,8 +27,7 @@ READY_SECONDS = 30.0
 # Longer is of no use: it may hang for as long as a custom resource waits, and it keeps nothing anyway.
 GRACE_SECONDS = 10.0
 NAME = "emulator"
-#: With TLS it would listen on 443 as well, where it may.
-ON_ITS_PORT_ALONE = "from ministack import app; app._port_is_bindable = lambda *_: False; app.main()"
+GUARDED = "localstack.guarded_emulator"
 
 
 class EmulatorFailed(Exception):
@@ -47,7 +46,7 @@ def launch(workspace: Workspace, port: int, *, certificate: Certificate | None =
     """
     return processes.start(
         NAME,
-        _command(port, certificate),
+        _command(port, has_tls=certificate is not None),
         environ=_environment(workspace, port, certificate),
         folder=workspace.subfolder("emulator"),
         log=workspace.log(NAME),
@@ -102,15 +101,14 @@ def adopted_endpoint() -> str | None:
     return endpoint
 
 
-def _command(port: int, certificate: Certificate | None) -> list[str]:
+def _command(port: int, *, has_tls: bool) -> list[str]:
     """The entry it ships. CARILLON_EMULATOR=uvicorn answers about twice as fast, where those packages are there."""
-    if certificate is not None:
-        return [sys.executable, "-P", "-c", ON_ITS_PORT_ALONE]
     packages = ("uvicorn", "uvloop", "httptools")
-    if os.environ.get("CARILLON_EMULATOR") == "uvicorn" and all(find_spec(package) for package in packages):
-        server = ["uvicorn", "ministack.app:app", "--host", HOST, "--port", str(port)]
+    is_asked = os.environ.get("CARILLON_EMULATOR") == "uvicorn" and not has_tls
+    if is_asked and all(find_spec(package) for package in packages):
+        server = ["uvicorn", f"{GUARDED}:app", "--host", HOST, "--port", str(port)]
         return [sys.executable, "-P", "-m", *server, "--loop", "uvloop", "--http", "httptools", "--no-access-log"]
-    return [sys.executable, "-P", "-m", "ministack"]
+    return [sys.executable, "-P", "-m", GUARDED]
 
 
 def _environment(workspace: Workspace, port: int, certificate: Certificate | None) -> dict[str, str]:

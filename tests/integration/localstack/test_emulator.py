@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import http.client
 import os
 import socket
 from typing import TYPE_CHECKING
@@ -41,6 +42,42 @@ def test_the_emulator_answers_on_loopback_for_its_own_account(workspace: Workspa
     finally:
         assert processes.stop([process], grace_seconds=emulator.GRACE_SECONDS) == []
     assert not emulator.is_healthy(emulator.endpoint_of(port))
+
+
+@pytest.fixture
+def running(workspace: Workspace) -> Iterator[int]:
+    """The port of an emulator."""
+    port = emulator.free_port(0)
+    process = emulator.launch(workspace, port)
+    try:
+        emulator.wait_until_ready(process, workspace, port)
+        yield port
+    finally:
+        processes.stop([process], grace_seconds=emulator.GRACE_SECONDS)
+
+
+@pytest.mark.parametrize(
+    ("method", "headers"),
+    [
+        ("POST", {"Host": "evil.example"}),
+        ("POST", {"Origin": "https://evil.example"}),
+        ("GET", {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}),
+        ("OPTIONS", {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}),
+    ],
+)
+def test_a_web_page_reads_no_table_and_is_allowed_nothing(running: int, method: str, headers: dict[str, str]) -> None:
+    called = {"X-Amz-Target": "DynamoDB_20120810.ListTables", "Content-Type": "application/x-amz-json-1.0"}
+    connection = http.client.HTTPConnection(emulator.HOST, running, timeout=10)
+    try:
+        connection.request(method, "/", body=b"{}", headers=called | headers)
+        answer = connection.getresponse()
+        text = answer.read()
+    finally:
+        connection.close()
+
+    assert answer.status == 403
+    assert b"TableNames" not in text
+    assert not [name for name in answer.headers if name.lower().startswith("access-control-")]
 
 
 def test_a_port_that_somebody_has_is_not_chosen(taken_port: int) -> None:
