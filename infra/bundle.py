@@ -19,11 +19,12 @@ from py_compile import PycInvalidationMode
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Bump it when the recipe below changes, so that bundles made by the old one are not taken for new.
-RECIPE = "1"
+RECIPE = "2"
 UV_VARIABLE = "CARILLON_UV"
 #: What a deployable has besides its own group where an environment traces.
 TRACING_GROUP = "tracing"
 
+READABLE = 0o755
 AWS_PYTHON = "3.13"
 _FOR_AWS = ("--python-platform", "aarch64-manylinux2014", "--python-version", AWS_PYTHON, "--only-binary", ":all:")
 #: The emulator runs functions under its own Python, which is the one that runs this.
@@ -117,7 +118,8 @@ def digest(bundle: Bundle, requirements: str, *, is_emulated: bool) -> str:
 
 
 def build(bundle: Bundle, requirements: str, target: Path, *, is_emulated: bool) -> None:
-    """Fill `target`. Raises BundlingFailed."""
+    """Fill `target`, and let nobody else write to it: CDK makes it for everybody. Raises BundlingFailed."""
+    target.chmod(READABLE)
     listed = target / "requirements.txt"
     listed.write_text(requirements)
     _install("--target", str(target), *_platform(is_emulated=is_emulated), "-r", str(listed))

@@ -90,6 +90,8 @@ def become(command: list[str], environ: dict[str, str]) -> NoReturn:
 def one_at_a_time() -> Iterator[None]:
     """Two commands started together install one after the other, not into each other."""
     LOCAL.mkdir(exist_ok=True)
+    # What lies below it is run: another user of the machine must not be able to add to it.
+    LOCAL.chmod(0o700)
     with (LOCAL / "setup.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # What the stack is made of: while none of it changes, a running stack is the right one.
 SOURCES = ("shared", "functions", "carillon", "infra", "localstack")
+PORT_TRIES = 3
 NOT_SOURCES = frozenset(("node_modules", "cdk.out", "__pycache__"))
 
 
@@ -71,17 +72,24 @@ def _start_emulator(workspace: Workspace, say: Callable[[str], None], *, enforce
             raise emulator.EmulatorFailed(f"CARILLON_ADOPT is set, and nothing answers at {adopted}")
         say(f"using the server at {adopted}, as asked")
         return {"endpoint": adopted}
-    # Two that start at once would both find the usual port free: it is for the one that people use.
-    is_usual = workspace.folder == LOCAL
-    port = emulator.free_port(emulator.USUAL_PORT if is_usual else emulator.ANY_PORT)
-    if is_usual and port != emulator.USUAL_PORT:
-        say(f"port {emulator.USUAL_PORT} is in use, so another is taken")
     own = certificate_in(workspace.folder) if enforces_roles else None
-    process = emulator.launch(workspace, port, certificate=own)
-    endpoint = emulator.endpoint_of(port, has_tls=enforces_roles)
-    state: dict[str, Any] = {"endpoint": endpoint, "emulator": process.written(), "enforces_roles": enforces_roles}
-    keep(workspace, state)
-    emulator.wait_until_ready(process, workspace, port, has_tls=enforces_roles)
+    # The usual port is for the stack that people use; the others of a machine leave it alone.
+    port = emulator.free_port(emulator.USUAL_PORT if workspace.folder == LOCAL else emulator.ANY_PORT)
+    for tries_left in reversed(range(PORT_TRIES)):
+        process = emulator.launch(workspace, port, certificate=own)
+        endpoint = emulator.endpoint_of(port, has_tls=enforces_roles)
+        state: dict[str, Any] = {"endpoint": endpoint, "emulator": process.written(), "enforces_roles": enforces_roles}
+        keep(workspace, state)
+        try:
+            emulator.wait_until_ready(process, workspace, port, has_tls=enforces_roles)
+            break
+        except emulator.EmulatorFailed:
+            # Two that start at once find the same port free, and one of them gets it.
+            if process.is_alive() or not tries_left or emulator.free_port(port) == port:
+                raise
+            port = emulator.free_port(emulator.ANY_PORT)
+    if workspace.folder == LOCAL and port != emulator.USUAL_PORT:
+        say(f"port {emulator.USUAL_PORT} is in use, so another is taken")
     say(f"the emulator answers on {state['endpoint']}")
     return state
 

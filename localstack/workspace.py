@@ -58,6 +58,8 @@ class Workspace:
     def subfolder(self, name: str) -> Path:
         path = self.folder / name
         path.mkdir(parents=True, exist_ok=True)
+        # What lies below it is run: another user of the machine must not be able to add to it.
+        self.folder.chmod(0o700)
         return path
 
     @contextmanager

@@ -38,6 +38,8 @@ def requirements() -> str:
 def api(requirements: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The API's bundle for this machine."""
     target = tmp_path_factory.mktemp("api")
+    # As CDK hands it over.
+    target.chmod(0o777)
     bundle.build(bundle.API, requirements, target, is_emulated=True)
     return target
 
@@ -54,6 +56,12 @@ def test_it_holds_the_packages_its_group_locks_and_the_sources_it_imports(api: P
 
     assert installed == locked
     assert others - imported == OURS
+
+
+def test_nobody_but_its_owner_may_add_to_what_is_deployed(api: Path) -> None:
+    writable = [path for path in (api, *api.rglob("*")) if path.stat().st_mode & 0o022]
+
+    assert writable == []
 
 
 def top_levels(package: str) -> set[str]:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from localstack import emulator, endpoints, processes
+from localstack import emulator, endpoints, processes, start
 from localstack.environment import UnsafeTarget
-from localstack.workspace import Workspace
+from localstack.processes import Running
+from localstack.workspace import Workspace, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,6 +92,21 @@ def test_an_emulator_that_cannot_have_its_port_is_reported_with_its_log(workspac
         emulator.wait_until_ready(process, workspace, taken_port)
 
     assert not process.is_alive()
+
+
+def test_a_stack_takes_another_port_when_it_lost_the_race_for_one(
+    workspace: Workspace, taken_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free_port, looks = emulator.free_port, [taken_port]
+    # Another stack was started at the same time, and had the port first.
+    monkeypatch.setattr(emulator, "free_port", lambda usual: looks.pop() if looks else free_port(usual))
+
+    state = start._start_emulator(workspace, lambda _: None, enforces_roles=False)
+    try:
+        assert emulator.is_healthy(state["endpoint"])
+        assert read_json(workspace.state)["endpoint"] == state["endpoint"] != emulator.endpoint_of(taken_port)
+    finally:
+        processes.stop([Running.read(state["emulator"])], grace_seconds=emulator.GRACE_SECONDS)
 
 
 def test_a_foreign_server_is_used_only_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
