@@ -1,4 +1,5 @@
-"""The two day fields and how they combine: plain values plus `L`, `LW`, `nW` for dates and `nL`, `n#k` for weekdays.
+"""The two day fields and how they combine: plain values plus `L`, `L-n`, `LW` and `nW` for dates, `nL` and `n#k`
+for weekdays.
 
 If either field starts with a star (or is `?`) a day must satisfy both; otherwise one is enough (crontab(5)).
 """
@@ -10,10 +11,11 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from shared.domain.schedules.cron_fields import DAYS, Field, read_number, read_values, refused
+from shared.domain.schedules.cron_fields import DAYS, Field, LoneStep, read_number, read_values, refused
 
 _NTH = re.compile(r"(?P<day>[0-9]{1,4}|[A-Z]{3})#(?P<nth>[0-9]{1,4})")
 _LAST = re.compile(r"(?P<day>[0-9]{1,4}|[A-Z]{3})L")
+_BEFORE_LAST = re.compile(r"L(?:-(?P<days>[0-9]{1,4}))?")
 _NEAREST = re.compile(r"(?P<day>[0-9]{1,4})W")
 _MAX_NTH = 5
 _WEEK = 7
@@ -22,11 +24,13 @@ _SATURDAY = 6
 
 @dataclass(frozen=True, slots=True)
 class MonthDays:
-    """Days of the month. `nearest` is n of `nW`; `last_weekday` is `LW`."""
+    """Days of the month. `before_last` holds n of each `L-n`, 0 for `L`; `nearest` is n of `nW`; `last_weekday` is
+    `LW`.
+    """
 
     text: str
     numbers: tuple[int, ...] = ()
-    last: bool = False
+    before_last: tuple[int, ...] = ()
     last_weekday: bool = False
     nearest: int | None = None
 
@@ -65,11 +69,29 @@ def read_month_days(text: str) -> MonthDays:
     if "W" in text:
         raise refused(f"day of month field: {text!r}: W stands alone behind one day, such as 15W, or as LW")
     parts = text.split(",")
-    plain = [part for part in parts if part != "L"]
-    values = read_values(DAYS, ",".join(plain)) if plain else None
-    numbers = values.numbers if values else ()
+    ends = [_read_before_last(part) for part in parts]
+    plain = [part for part, end in zip(parts, ends, strict=True) if end is None]
+    try:
+        values = read_values(DAYS, ",".join(plain)) if plain else None
+    except LoneStep as lone:
+        raise LoneStep(str(lone), ",".join([lone.meant, *(part for part in parts if part not in plain)])) from None
     spelled = iter(values.text.split(",") if values else ())
-    return MonthDays(",".join("L" if part == "L" else next(spelled) for part in parts), numbers, last="L" in parts)
+    return MonthDays(
+        ",".join(next(spelled) if end is None else f"L-{end}" if end else "L" for end in ends),
+        values.numbers if values else (),
+        before_last=tuple(sorted({end for end in ends if end is not None})),
+    )
+
+
+def _read_before_last(part: str) -> int | None:
+    """How many days before the last of the month; None when the part says nothing of the last."""
+    found = _BEFORE_LAST.fullmatch(part)
+    if found is None:
+        return None
+    days = int(found["days"] or 0)
+    if days >= DAYS.high:
+        raise refused(f"day of month field: {part!r}: no month has a day {days} before its last; use L-1 to L-30")
+    return days
 
 
 def read_week_days(kind: Field, text: str) -> WeekDays:
@@ -138,8 +160,9 @@ def days_mask(rule: DayRule, length: int, first_weekday: int) -> int:
 
 def _date_mask(days: MonthDays, length: int, first_weekday: int) -> int:
     mask = sum(1 << day for day in days.numbers if day <= length)
-    if days.last:
-        mask |= 1 << length
+    for before in days.before_last:
+        if before < length:
+            mask |= 1 << (length - before)
     if days.last_weekday:
         mask |= 1 << _nearest_weekday(length, length, first_weekday)
     if days.nearest is not None and days.nearest <= length:

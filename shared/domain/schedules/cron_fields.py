@@ -25,14 +25,28 @@ _RANGE = re.compile(r"(?P<low>[0-9]{1,4}|[A-Z]{3})(?:-(?P<high>[0-9]{1,4}|[A-Z]{
 _STEP = re.compile(r"[0-9]{1,4}")
 
 
-def refused(detail: str) -> InvalidRequest:
+def refused(detail: str, example: object = EXAMPLE) -> InvalidRequest:
     """What every complaint about an expression looks like."""
-    return InvalidRequest(FieldProblem("#/cron", detail, example=EXAMPLE))
+    return InvalidRequest(FieldProblem("#/cron", detail, example=example))
+
+
+class LoneStep(Exception):
+    """A step that selects nothing but its start, as in `*/24` of the hours: no interval, whatever it was meant to be.
+
+    `meant` is the field's text with the start alone in its place.
+    """
+
+    def __init__(self, detail: str, meant: str) -> None:
+        super().__init__(detail)
+        self.meant = meant
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field and the numbers it takes. `alias` is a second number for `low`, one past the cycle: 7 for Sunday."""
+    """A field and the numbers it takes. `alias` is a second number for `low`, one past the cycle: 7 for Sunday.
+
+    `also` tells what `cron_days` reads in it besides.
+    """
 
     name: str
     low: int
@@ -40,6 +54,7 @@ class Field:
     names: dict[str, int] = field(default_factory=dict, hash=False)
     has_cycle: bool = True
     alias: int | None = None
+    also: str = ""
 
     @property
     def size(self) -> int:
@@ -49,10 +64,11 @@ class Field:
 SECONDS = Field("second", 0, 59)
 MINUTES = Field("minute", 0, 59)
 HOURS = Field("hour", 0, 23)
-DAYS = Field("day of month", 1, 31)
+DAYS = Field("day of month", 1, 31, also="L (the last), L-n (n days before it), LW and nW")
 MONTHS = Field("month", 1, 12, MONTH_NAMES)
-WEEKDAYS = Field("day of week", 0, 6, {name: day for day, name in enumerate(DAY_NAMES)}, alias=7)
-AWS_WEEKDAYS = Field("day of week", 1, 7, {name: day for day, name in enumerate(DAY_NAMES, start=1)})
+_NTH_DAYS = "FRIL (the last Friday) and MON#2 (the second Monday)"
+WEEKDAYS = Field("day of week", 0, 6, {name: day for day, name in enumerate(DAY_NAMES)}, alias=7, also=_NTH_DAYS)
+AWS_WEEKDAYS = Field("day of week", 1, 7, {name: day for day, name in enumerate(DAY_NAMES, start=1)}, also=_NTH_DAYS)
 AWS_YEARS = Field("year", 1970, 2199, has_cycle=False)
 
 
@@ -70,12 +86,19 @@ class Values:
 
 
 def read_values(kind: Field, text: str) -> Values:
-    """Raises InvalidRequest naming the field and the part at fault. `text` is upper case."""
+    """Raises InvalidRequest naming the field and the part at fault, and LoneStep. `text` is upper case."""
     numbers: set[int] = set()
     spelled = []
-    for part in text.split(","):
-        found, spelling = _read_part(kind, part, text)
-        numbers.update(found)
+    parts = text.split(",")
+    for at, part in enumerate(parts):
+        found, step, spelling = _read_part(kind, part, text)
+        if 1 < len(found) <= step:
+            start = _spelled(kind, found[0])
+            raise LoneStep(
+                f"{kind.name} field: {part!r} selects nothing but {start}; write {start}, or for an interval use every",
+                ",".join([*parts[:at], start, *parts[at + 1 :]]),
+            )
+        numbers.update(found[::step])
         spelled.append(spelling)
     return Values(tuple(sorted(numbers)), ",".join(spelled))
 
@@ -95,25 +118,26 @@ def read_number(kind: Field, text: str) -> int:
     return number
 
 
-def _read_part(kind: Field, part: str, whole: str) -> tuple[list[int], str]:
+def _read_part(kind: Field, part: str, whole: str) -> tuple[list[int], int, str]:
+    """The numbers of its range, the step through them, and its spelling."""
     if not part:
         raise refused(f"{kind.name} field {whole!r}: nothing stands beside a comma")
     body, slash, step_text = part.partition("/")
     step = _read_step(kind, step_text, part) if slash else 1
     suffix = f"/{step}" if slash else ""
     if body == "*":
-        return list(range(kind.low, kind.high + 1, step)), f"*{suffix}"
+        highest = kind.alias or kind.high
+        return [_in_field(kind, number) for number in range(kind.low, highest + 1)], step, f"*{suffix}"
     found = _RANGE.fullmatch(body)
     if not found:
         raise refused(f"{kind.name} field: {part!r} is not understood; {_allowed(kind, part)}")
     low = read_number(kind, found["low"])
     if found["high"] is not None:
         high = read_number(kind, found["high"])
-        return _cycle(kind, low, high, part)[
-            ::step
-        ], f"{_spell(kind, found['low'])}-{_spell(kind, found['high'])}{suffix}"
+        spelled = f"{_spell(kind, found['low'])}-{_spell(kind, found['high'])}{suffix}"
+        return _cycle(kind, low, high, part), step, spelled
     highest = (kind.alias or kind.high) if slash else low
-    return _cycle(kind, low, highest, part)[::step], f"{_spell(kind, found['low'])}{suffix}"
+    return _cycle(kind, low, highest, part), step, f"{_spell(kind, found['low'])}{suffix}"
 
 
 def _read_step(kind: Field, text: str, part: str) -> int:
@@ -135,7 +159,16 @@ def _cycle(kind: Field, low: int, high: int, part: str) -> list[int]:
     if low > high and not kind.has_cycle:
         raise refused(f"{kind.name} field: {part!r} runs backwards")
     length = high - low if low <= high else (high - low) % kind.size
-    return [(low + ahead - kind.low) % kind.size + kind.low for ahead in range(length + 1)]
+    return [_in_field(kind, low + ahead) for ahead in range(length + 1)]
+
+
+def _in_field(kind: Field, number: int) -> int:
+    """The number, or past the field's end the one that it stands for from the start."""
+    return (number - kind.low) % kind.size + kind.low
+
+
+def _spelled(kind: Field, number: int) -> str:
+    return next((name for name, value in kind.names.items() if value == number), str(number))
 
 
 def _spell(kind: Field, text: str) -> str:
@@ -143,7 +176,11 @@ def _spell(kind: Field, text: str) -> str:
 
 
 def _allowed(kind: Field, part: str) -> str:
-    if part[0] in "RH" and kind.names.get(part[:3]) is None:
+    name = part[:3]
+    if part.isalpha() and len(part) > len(name) and name in kind.names:
+        return f"names have three letters: {name}"
+    if part[0] in "RH" and name not in kind.names:
         return "random (R) and hashed (H) times differ between tools; write the time, or use a window"
     names = f" or {next(iter(kind.names))}-style names" if kind.names else ""
-    return f"it takes *, numbers {kind.low}-{kind.alias or kind.high}{names}, ranges a-b, lists a,b and steps /n"
+    also = f", {kind.also}" if kind.also else ""
+    return f"it takes *, numbers {kind.low}-{kind.alias or kind.high}{names}, ranges a-b, lists a,b, steps /n{also}"

@@ -7,13 +7,17 @@ Dialects: Unix with five fields (six, seconds first, only when asked for), `@dai
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeVar
 
+from shared.domain.errors import InvalidRequest
 from shared.domain.limits import MAX_CRON_LENGTH
 from shared.domain.schedules.cron_days import (
     DayRule,
+    MonthDays,
+    WeekDays,
     check_mixture,
     days_mask,
     month_shape,
@@ -29,9 +33,15 @@ from shared.domain.schedules.cron_fields import (
     MONTHS,
     SECONDS,
     WEEKDAYS,
+    Field,
+    LoneStep,
+    Values,
     read_values,
     refused,
 )
+from shared.domain.schedules.cron_spellings import hint_of_many, refusal_of
+
+_T = TypeVar("_T")
 
 ALIASES = {
     "@yearly": "0 0 1 1 *",
@@ -70,6 +80,8 @@ class CronFields:
 def parse_cron(expression: str, *, has_seconds: bool = False) -> CronFields:
     """Raises InvalidRequest, pointing at `#/cron`, with the field and the part at fault."""
     text = _checked(expression)
+    if foreign := refusal_of(text):
+        raise foreign
     aws = _AWS.fullmatch(text)
     if aws:
         return _parse_aws(aws["fields"].strip(" \t").upper(), has_seconds=has_seconds)
@@ -110,11 +122,13 @@ def _parse_unix(text: str, *, has_seconds: bool) -> CronFields:
     fields = _BLANKS.split(text)
     wanted = _UNIX_FIELDS + has_seconds
     if len(fields) != wanted:
-        raise refused(_wrong_number(len(fields), has_seconds=has_seconds))
-    seconds = read_values(SECONDS, fields.pop(0)) if has_seconds else None
-    minutes, hours = read_values(MINUTES, fields[0]), read_values(HOURS, fields[1])
-    days, months = read_month_days(fields[2]), read_values(MONTHS, fields[3])
-    weekdays = read_week_days(WEEKDAYS, fields[4])
+        raise _wrong_number(fields, has_seconds=has_seconds)
+    reader = _Reader(fields, "{}")
+    seconds = reader.read(0, SECONDS) if has_seconds else None
+    first = int(has_seconds)
+    minutes, hours = reader.read(first, MINUTES), reader.read(first + 1, HOURS)
+    days, months = reader.read_month_days(first + 2), reader.read(first + 3, MONTHS)
+    weekdays = reader.read_week_days(first + 4, WEEKDAYS)
     check_mixture(days, weekdays)
     spelled = [seconds.text] if seconds else []
     spelled += [minutes.text, hours.text, days.text, months.text, weekdays.text]
@@ -132,15 +146,40 @@ def _parse_unix(text: str, *, has_seconds: bool) -> CronFields:
     )
 
 
-def _wrong_number(found: int, *, has_seconds: bool) -> str:
+def _wrong_number(fields: list[str], *, has_seconds: bool) -> InvalidRequest:
+    found = len(fields)
     if has_seconds:
-        return f"{found} fields; with seconds there are six: second minute hour day-of-month month day-of-week"
-    hint = ""
+        return refused(f"{found} fields; with seconds there are six: second minute hour day-of-month month day-of-week")
+    needed = f"{found} field{'' if found == 1 else 's'}; five are needed: minute hour day-of-month month day-of-week"
+    if meant := hint_of_many(fields):
+        return refused(f"{needed}; {meant[0]}", meant[1])
     if found == _UNIX_FIELDS + 1:
-        hint = '; for seconds first set "seconds": true, for the AWS form with a year write cron(...)'
-    return (
-        f"{found} field{'' if found == 1 else 's'}; five are needed: minute hour day-of-month month day-of-week{hint}"
-    )
+        return refused(f'{needed}; for seconds first set "seconds": true, for the AWS form with a year write cron(...)')
+    return refused(needed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads one field after the other; `form` is how an expression of its dialect is written around them."""
+
+    fields: list[str]
+    form: str
+
+    def read(self, index: int, kind: Field) -> Values:
+        return self._read(index, lambda text: read_values(kind, text))
+
+    def read_month_days(self, index: int) -> MonthDays:
+        return self._read(index, read_month_days)
+
+    def read_week_days(self, index: int, kind: Field) -> WeekDays:
+        return self._read(index, lambda text: read_week_days(kind, text))
+
+    def _read(self, index: int, read: Callable[[str], _T]) -> _T:
+        try:
+            return read(self.fields[index])
+        except LoneStep as lone:
+            meant = [*self.fields[:index], lone.meant, *self.fields[index + 1 :]]
+            raise refused(str(lone), self.form.format(" ".join(meant))) from None
 
 
 def _parse_aws(text: str, *, has_seconds: bool) -> CronFields:
@@ -153,13 +192,14 @@ def _parse_aws(text: str, *, has_seconds: bool) -> CronFields:
         )
     if (fields[2] == "?") == (fields[4] == "?"):
         raise refused("exactly one of the two day fields of cron(...) must be ?, such as cron(0 12 ? * MON *)")
-    minutes, hours = read_values(MINUTES, fields[0]), read_values(HOURS, fields[1])
-    days, months = read_month_days(fields[2]), read_values(MONTHS, fields[3])
     # AWS: a lone L among the weekdays is the last day of the week, Saturday.
-    weekdays = read_week_days(AWS_WEEKDAYS, "SAT" if fields[4] == "L" else fields[4])
+    reader = _Reader([*fields[:4], "SAT" if fields[4] == "L" else fields[4], fields[5]], "cron({})")
+    minutes, hours = reader.read(0, MINUTES), reader.read(1, HOURS)
+    days, months = reader.read_month_days(2), reader.read(3, MONTHS)
+    weekdays = reader.read_week_days(4, AWS_WEEKDAYS)
     if len(weekdays.nth) > 1:
         raise refused("the AWS form takes a single # or L in the day of week field; make two jobs")
-    years = read_values(AWS_YEARS, fields[5])
+    years = reader.read(5, AWS_YEARS)
     spelled = f"{minutes.text} {hours.text} {days.text} {months.text} {weekdays.text} {years.text}"
     return _possible(
         CronFields(

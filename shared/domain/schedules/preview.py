@@ -107,14 +107,24 @@ def _day_start(schedule: Schedule, day: date) -> int:
 
 
 def _skipped(schedule: Schedule, after: Instant, until: Instant) -> Iterator[PreviewSlot]:
-    """One line for each gap of the local clock that swallowed slots."""
+    """One line for each gap of the local clock that swallowed slots.
+
+    Only around the days that the expression names: between two slots of 29 February there are years without any.
+    """
     if not isinstance(schedule, Cron) or until <= after:
         return
     zoned = compiled(schedule)
-    for span, start, _ in pieces(schedule.timezone, after + 1, until + 1):
-        local = zoned.gap_time(span) if start == span.start else None
-        if local is not None and not zoned.fires_at_gap_end(span):
-            yield _gap_line(span, local)
+    seen = after
+    local = zoned.calendar.next_local(after - DAY)
+    # No zone is a day away from UTC.
+    while local is not None and local - DAY <= until:
+        low, high = max(seen + 1, local - DAY), min(until, local + 2 * DAY)
+        for span, start, _ in pieces(schedule.timezone, low, high + 1):
+            named = zoned.gap_time(span) if start == span.start else None
+            if named is not None and not zoned.fires_at_gap_end(span):
+                yield _gap_line(span, named)
+        seen = Instant(max(seen, high))
+        local = zoned.calendar.next_local((local // DAY + 1) * DAY)
 
 
 def _gap_line(span: Span, local: int) -> PreviewSlot:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+from shared.domain.errors import InvalidRequest
+from shared.domain.schedules.cron_parse import parse_cron
 from tests.unit.schedules.reference import MONTHS, WEEKDAYS
 
 
@@ -12,7 +14,7 @@ def unix(random: Random) -> str:
     fields = [_minute(random), _hour(random), _day(random), _month(random), _weekday(random)]
     special = random.random()
     if special < 0.05:
-        fields[2] = random.choice(["L", "LW", "1,L", f"{random.randint(1, 31)}W"])
+        fields[2] = random.choice(["L", "LW", "1,L", "L-3", f"{random.randint(1, 31)}W"])
         if "W" in fields[2]:
             fields[4] = random.choice(["*", "?", "*/2"])
     elif special < 0.1:
@@ -33,12 +35,23 @@ def aws(random: Random) -> str:
     return f"cron({_minute(random)} {_hour(random)} {days} {_month(random)} {weekdays} {year})"
 
 
+def meant(expression: str) -> str:
+    """The expression, or what its refusal puts in the place of steps that select only their start."""
+    try:
+        parse_cron(expression)
+    except InvalidRequest as refused:
+        (problem,) = refused.problems
+        if "selects nothing but" in problem.detail:
+            return meant(str(problem.example))
+    return expression
+
+
 def day_fields(random: Random) -> tuple[str, str, str]:
     """(day of month, month, day of week) with every special form, as of a Unix expression."""
     days, months, weekdays = _list(random, 1, 31), _month(random), _list(random, 0, 7, WEEKDAYS)
     form = random.randrange(8)
     if form == 0:
-        days = random.choice(["L", "L,15", "1,L"])
+        days = random.choice(["L", "L,15", "1,L", f"L-{random.randint(1, 30)}"])
     elif form == 1:
         days = random.choice(["LW", "1W", "31W", f"{random.randint(1, 31)}W"])
         weekdays = random.choice(["*", "?", "*/2"])

@@ -89,8 +89,8 @@ class Reference:
         for part in self.day_text.split(","):
             if part == "?":
                 return True
-            if part == "L":
-                if day.day == length:
+            if part == "L" or part.startswith("L-"):
+                if day.day == length - int(part[2:] or 0):
                     return True
             elif part == "LW":
                 if day == nearest_workday(date(day.year, day.month, length)):

@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from shared.domain.schedules import Cron
+from tests.unit.schedules import expressions
 from tests.unit.schedules.moments import at
 from tests.unit.schedules.second_opinion import first_difference
 
@@ -25,7 +26,7 @@ def field(random: Random, low: int, high: int) -> str:
 def plain(random: Random) -> str:
     # With both days limited croniter joins them otherwise than cron does.
     days, weekdays = random.choice([(field(random, 1, 28), "*"), ("*", field(random, 0, 6))])
-    return f"{field(random, 0, 59)} {field(random, 0, 23)} {days} {field(random, 1, 12)} {weekdays}"
+    return expressions.meant(f"{field(random, 0, 59)} {field(random, 0, 23)} {days} {field(random, 1, 12)} {weekdays}")
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from shared.domain.instants import HOUR, LAST_INSTANT, MINUTE
+import pytest
+
+from shared.domain.instants import DAY, HOUR, LAST_INSTANT, MINUTE, Instant
 from shared.domain.schedules import PreviewSlot, preview
+from shared.domain.schedules.preview import _skipped
+from shared.domain.schedules.slots import compiled
+from shared.domain.schedules.spans import pieces, spans_of
 from shared.domain.schedules.values import Cron
 from tests.unit.schedules.moments import NOW, at, schedule
 
@@ -107,3 +112,41 @@ def test_the_last_hours_of_the_calendar_can_be_previewed() -> None:
     assert len(preview(planned, after, 100)) == 59
     jittered = preview(replace(planned, window_ms=HOUR), after, 100)
     assert {line.latest_fire_at for line in jittered[-1:]} == {LAST_INSTANT}
+
+
+@pytest.mark.parametrize(
+    "cron", [{"cron": "59 23 * 2 MON#5"}, {"cron": "0 0 29 2 *"}, {"cron": "30 2 29 2 *", "dst": "skip"}]
+)
+def test_a_preview_looks_at_the_days_an_expression_names_and_not_at_the_centuries_between(
+    cron: dict[str, str],
+) -> None:
+    planned = schedule(NOW, timezone="Antarctica/Troll", **cron)
+    before = spans_of.cache_info().misses
+
+    assert len(preview(planned, NOW, 100)) >= 100
+    # The clock of 2,800 years has 20,000 blocks.
+    assert spans_of.cache_info().misses - before < 1_500
+
+
+@pytest.mark.parametrize("zone_name", ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca"])
+@pytest.mark.parametrize(
+    "cron",
+    [
+        {"cron": "30 2 * * *", "dst": "skip"},
+        {"cron": "*/20 * * * *"},
+        {"cron": "15 2 * 3,4,10 SUN", "dst": "skip"},
+        {"cron": "* 2 L * *"},
+    ],
+)
+def test_every_gap_that_swallows_slots_is_shown(zone_name: str, cron: dict[str, str]) -> None:
+    planned = schedule(NOW, timezone=zone_name, **cron)
+    assert isinstance(planned, Cron)
+    until = Instant(NOW + 1_500 * DAY)
+    zoned = compiled(planned)
+    expected = [
+        span.start
+        for span, start, _ in pieces(zone_name, NOW + 1, until + 1)
+        if start == span.start and zoned.gap_time(span) is not None and not zoned.fires_at_gap_end(span)
+    ]
+
+    assert [line.slot for line in _skipped(planned, NOW, until)] == expected
