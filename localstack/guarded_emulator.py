@@ -11,6 +11,7 @@ server.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     Send = Callable[[Message], Awaitable[None]]
     Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+EMULATOR = "ministack.app"
 #: The names of the one address that the emulator listens on.
 OWN_HOSTS = frozenset(("127.0.0.1", "localhost"))
 #: What a browser says of a request that its own page, or its user, made.
@@ -88,17 +90,16 @@ def __getattr__(name: str) -> Application:
     """`app`, made when a server asks for it: importing the emulator takes a second, and this module has other uses."""
     if name != "app":
         raise AttributeError(name)
-    from ministack import app as emulator  # noqa: PLC0415 - see above
+    emulator = import_module(EMULATOR)
 
     return guarded(emulator.app)
 
 
 def main() -> None:
-    from ministack import app as emulator  # noqa: PLC0415 - as in `__getattr__`
-
+    emulator: Any = import_module(EMULATOR)
     emulator.app = guarded(emulator.app)
-    # With TLS it would listen on 443 as well, where it may.
-    emulator._port_is_bindable = lambda *_: False  # noqa: SLF001 - it has no setting for that
+    # With TLS it would listen on 443 as well, where it may; there is no setting for that.
+    emulator._port_is_bindable = lambda *_: False  # noqa: SLF001
     emulator.main()
 
 

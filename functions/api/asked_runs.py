@@ -11,14 +11,13 @@ from aws_lambda_powertools.event_handler.openapi.params import Body
 
 from functions.api import audit
 from functions.api.backend import Backend
-from functions.api.changes import check_payload
 from functions.api.documents import run_document
 from functions.api.editor import JobEditor
 from functions.api.gate import call_of
 from functions.api.requests import RunNow
 from functions.api.responses import Answer, answer
 from functions.api.routing import JSON_BODY, Route
-from functions.api.run_planner import RunPlanner, payload_json_of
+from functions.api.run_planner import RunPlanner
 from functions.api.validating import validated
 from shared.domain.access import Scope
 
@@ -35,8 +34,7 @@ class AskedRunRoutes:
     def run_now(self, job_id: str, body: Annotated[dict[str, Any], Body()], request: Request) -> Answer:
         call = call_of(request)
         validated(RunNow, body)
-        check_payload(body.get("payload"))
-        planned = RunPlanner(self.backend, self.editor).run_now(call, job_id, payload_json_of(body))
+        planned = RunPlanner(self.backend, self.editor).run_now(call, job_id, body)
         if not planned.is_repeat:
             audit.note("run.plan", call, job_id=job_id, run_id=planned.run.run_id)
         headers = {"Location": f"/v1/jobs/{job_id}/runs/{planned.run.run_id}"}

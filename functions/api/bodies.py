@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from itertools import islice
 from math import isfinite
-from typing import Any, NoReturn
+from typing import Any
 
 from functions.api.refusals import BodyUnreadable
 from shared.domain.errors import FieldProblem, InvalidRequest
@@ -28,10 +28,10 @@ def read_body(text: str) -> Document:
 
     Raises:
         BodyUnreadable: no JSON object.
-        InvalidRequest: a text in it cannot be written as UTF-8, or it is nested too deeply.
+        InvalidRequest: a text in it cannot be written as UTF-8, a number is none, or it is nested too deeply.
     """
     try:
-        document = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse_constant)
+        document = json.loads(text, object_pairs_hook=_without_repeats)
     except json.JSONDecodeError as error:
         detail = f"no JSON: {error.msg} at line {error.lineno}, column {error.colno}"
         raise BodyUnreadable(detail) from error
@@ -87,10 +87,6 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> Document:
     return document
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
-
-
 def _unstorable(document: Document) -> Iterator[FieldProblem]:
     """Iterative, for a recursive walk would end where the depth is the problem."""
     waiting: list[tuple[tuple[object, ...], Any]] = [((), document)]
@@ -100,7 +96,8 @@ def _unstorable(document: Document) -> Iterator[FieldProblem]:
             detail = f"half a character (a lone surrogate) at position {found.start()}; send whole characters"
             yield FieldProblem(pointer_to(*path), detail, "text")
         if isinstance(value, float) and not isfinite(value):
-            yield FieldProblem(pointer_to(*path), "a number beyond what 64-bit floats can hold", 1)
+            detail = "NaN, Infinity and numbers beyond what 64-bit floats hold are no JSON numbers"
+            yield FieldProblem(pointer_to(*path), detail, 1)
         if not isinstance(value, dict | list):
             continue
         if len(path) >= MAX_DEPTH:

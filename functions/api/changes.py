@@ -27,7 +27,7 @@ from shared.domain.limits import (
 )
 from shared.domain.schedules import ONE_TIME_MISFIRE, At, Every, Misfire, Schedule, next_slot, parse_schedule
 from shared.domain.targets import parse_target
-from shared.domain.templates import faults_of
+from shared.domain.templates import faults_of, is_templated
 from shared.schema import DEFAULT_LANE
 
 _KINDS: Final = ("at", "in", "cron", "every")
@@ -171,6 +171,9 @@ def _parts_of(request: CreateJob, names: Collection[str], now: Instant) -> dict[
     """The fields of a job that the named members of the request set, but for `misfire`, which needs the schedule."""
     problems = _problems_of_overlap(request)
     parts: dict[str, Any] = {}
+    if "target" in names:
+        # Whether the payload is a template is said there.
+        names = {*names, "payload"}
     for name, read in _READERS.items():
         if name not in names:
             continue
@@ -194,18 +197,18 @@ def _read_target(request: CreateJob, _: Instant) -> dict[str, Any]:
         raise _under("target", error) from error
 
 
-def check_payload(payload: object) -> None:
-    """Raises PayloadTooLarge, InvalidRequest."""
+def check_payload(payload: object, target: Mapping[str, Any]) -> None:
+    """Raises PayloadTooLarge; InvalidRequest for a placeholder that there is not, where the target has any."""
     size = len(compact(payload).encode())
     if size > MAX_PAYLOAD_BYTES:
         detail = f"the payload has {size} bytes as JSON; at most {MAX_PAYLOAD_BYTES} are taken"
         raise PayloadTooLarge(FieldProblem("#/payload", detail, EXAMPLES["#/payload"]))
-    if faults := list(islice(faults_of(payload, "#/payload"), MAX_PROBLEMS)):
+    if is_templated(target) and (faults := list(islice(faults_of(payload, "#/payload"), MAX_PROBLEMS))):
         raise InvalidRequest(faults)
 
 
 def _read_payload(request: CreateJob, _: Instant) -> dict[str, Any]:
-    check_payload(request.payload)
+    check_payload(request.payload, request.target)
     return {"payload": request.payload}
 
 

@@ -67,7 +67,7 @@ class FailureRoutes:
         del status, tag  # Declared for the OpenAPI document; Powertools cuts values at commas.
         call = call_of(request)
         failures = FailureFilter(job_id, error_type, _instant(since, "#/since"), _instant(until, "#/until"))
-        wanted = Wanted(failures, JobFilter(None, group, tags_of(call)))
+        wanted = Wanted(failures, JobFilter(None, group, tag_texts=tags_of(call)))
 
         def read(most: int) -> Page[Run]:
             return failed_runs(self.backend, call.caller.owner_id, wanted, limit=most, cursor=cursor)

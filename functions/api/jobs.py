@@ -96,7 +96,7 @@ class JobRoutes:
     ) -> Answer:
         del tag  # Declared for the OpenAPI document; Powertools cuts values at commas.
         call = call_of(request)
-        only = JobFilter(JobState(state) if state else None, group, tags_of(call), name_prefix)
+        only = JobFilter(JobState(state) if state else None, group, name_prefix=name_prefix, tag_texts=tags_of(call))
 
         def read(most: int) -> Page[Job]:
             return self.backend.jobs.list_of_owner(call.caller.owner_id, only=only, limit=most, cursor=cursor)

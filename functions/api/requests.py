@@ -47,9 +47,9 @@ def _sendable(text: str) -> str:
     return text
 
 
-#: `/v1/jobs/batch` is a route of its own.
-_RESERVED: Final = frozenset({"batch"})
-_JOB_ID_RULE: Final = "a job_id has 1 to 64 characters out of A-Z a-z 0-9 _ and -, and is not batch"
+#: `/v1/jobs/batch` is a route of its own, and clients remove dots that stand alone from a path.
+_RESERVED: Final = frozenset({"batch", ".", ".."})
+_JOB_ID_RULE: Final = "a job_id has 1 to 64 characters out of A-Z a-z 0-9 _ . and -, and is not batch, . or .."
 
 
 def is_job_id(text: str) -> bool:

@@ -6,10 +6,11 @@ Whoever asks for such a run by an Idempotency-Key gets one run, however often it
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from functions.api.backend import Backend
-from functions.api.bodies import compact
+from functions.api.bodies import Document, compact
+from functions.api.changes import check_payload
 from functions.api.editor import JobEditor
 from functions.api.gate import Call
 from functions.api.refusals import ChangeContended, JobEnded, JobPaused, RunNotFound
@@ -46,17 +47,20 @@ class RunPlanner:
             raise JobPaused(job_id)
         return job
 
-    def run_now(self, call: Call, job_id: str, payload_json: str | None) -> Planned:
-        """Raises as `job_to_run`, KeyReused and ChangeContended."""
+    def run_now(self, call: Call, job_id: str, document: Document) -> Planned:
+        """With the document's payload, if it has one. Raises as `job_to_run` and `check_payload`, KeyReused and
+        ChangeContended.
+        """
         receipt = self.editor.receipt(call)
         if receipt is not None:
             return self._again(receipt)
         job = self.job_to_run(call, job_id)
+        check_payload(document.get("payload"), job.target)
         for _ in range(_TRIES):
             now = self.backend.clock.now()
             suffix = f"-m{self.backend.randomness.random_bytes(_SUFFIX_BYTES).hex()}"
             run = self.waiting(job, now, kind=RunKind.MANUAL, run_id=run_id_of(now, suffix), now=now)
-            run = replace(run, payload_json=payload_json)
+            run = replace(run, payload_json=payload_json_of(document))
             receipt = None
             if call.keyed is not None:
                 receipt = replace(call.keyed.receipt_for(job, now), run_id=run.run_id)
@@ -92,6 +96,6 @@ class RunPlanner:
         return Planned(run, is_repeat=True)
 
 
-def payload_json_of(document: dict[str, Any]) -> str | None:
+def payload_json_of(document: Document) -> str | None:
     """The member `payload` of a request to run; null is a payload, and leaving it out is none."""
     return compact(document["payload"]) if "payload" in document else None

@@ -7,7 +7,7 @@ import re
 from shared.domain.instants import DAY, HOUR, MINUTE, SECOND
 from shared.domain.timing import ACCEPTED_PAST_MS
 
-JOB_ID = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+JOB_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 #: Whoever jobs belong to. It is a part of keys, of index partitions and of a queue's message groups.
 OWNER_ID = re.compile(r"[A-Za-z0-9_.:@|+=-]{1,64}", re.ASCII)
 #: Of any run_id that Carillon makes, so that nothing else is looked up.

@@ -1,7 +1,10 @@
 """Placeholders in what a job sends: `{{slot}} {{run_id}} {{attempt}} {{job_id}} {{fencing_token}}`.
 
 Plain substitution of five values and nothing else: no expressions, no nesting, and what was put in is not looked at
-again. Blanks inside the braces are allowed.
+again. Blanks inside the braces are allowed. `{{{{` stands for `{{` itself.
+
+Receivers have templates of their own (`{{name}}` in Mustache, Handlebars, Jinja): a target with `"templates": false`
+sends every text as it is, and what a handler gets is never looked at.
 """
 
 from __future__ import annotations
@@ -14,12 +17,18 @@ from shared.domain.errors import FieldProblem
 
 PLACEHOLDERS: Final = ("slot", "run_id", "attempt", "job_id", "fencing_token")
 
-#: Whatever is a word between double braces. Other text between braces is text.
-_PLACEHOLDER = re.compile(r"\{\{ *([A-Za-z_][A-Za-z0-9_]*) *\}\}", re.ASCII)
+_ESCAPED: Final = "{{{{"
+#: Four braces, or whatever is a word between double braces. Other text between braces is text.
+_PLACEHOLDER = re.compile(r"\{\{\{\{|\{\{ *([A-Za-z_][A-Za-z0-9_]*) *\}\}", re.ASCII)
 _EXAMPLE = "{{run_id}}"
 
 #: By name, for every placeholder there is.
 Values = Mapping[str, str]
+
+
+def is_templated(target: Mapping[str, Any]) -> bool:
+    """Whether placeholders are replaced in what is sent to this target."""
+    return target.get("type") != "handler" and target.get("templates") is not False
 
 
 def has_placeholder(value: Any) -> bool:
@@ -34,10 +43,12 @@ def has_placeholder(value: Any) -> bool:
 def faults_of(value: Any, pointer: str = "#") -> Iterator[FieldProblem]:
     """A problem for each text that asks for what there is not. Names of members are no templates."""
     if isinstance(value, str):
-        unknown = next((name for name in _PLACEHOLDER.findall(value) if name not in PLACEHOLDERS), None)
+        unknown = next((name for name in _PLACEHOLDER.findall(value) if name and name not in PLACEHOLDERS), None)
         if unknown is not None:
             known = " ".join(f"{{{{{name}}}}}" for name in PLACEHOLDERS)
-            yield FieldProblem(pointer, f"{{{{{unknown[:40]}}}}} is no placeholder; there are {known}", _EXAMPLE)
+            detail = f"{{{{{unknown[:40]}}}}} is no placeholder; there are {known}"
+            fix = 'to send it as it is, write {{{{ for {{, or set "templates": false in the target'
+            yield FieldProblem(pointer, f"{detail}; {fix}", _EXAMPLE)
     elif isinstance(value, Mapping):
         for name, member in value.items():
             yield from faults_of(member, f"{pointer}/{escaped(name)}")
@@ -47,7 +58,11 @@ def faults_of(value: Any, pointer: str = "#") -> Iterator[FieldProblem]:
 
 
 def filled(value: Any, values: Values, *, encode: Callable[[str], str] = str) -> Any:
-    """The value with every known placeholder in its texts replaced, each passed through `encode` first."""
+    """The value with every known placeholder in its texts replaced, each passed through `encode` first. Without values
+    it stays as it is.
+    """
+    if not values:
+        return value
     if isinstance(value, str):
         return _PLACEHOLDER.sub(lambda found: _replacement(found, values, encode), value)
     if isinstance(value, Mapping):
@@ -64,4 +79,6 @@ def escaped(name: object) -> str:
 
 def _replacement(found: re.Match[str], values: Values, encode: Callable[[str], str]) -> str:
     name = found.group(1)
+    if name is None:
+        return _ESCAPED[:2]
     return encode(values[name]) if name in values else found.group()

@@ -77,12 +77,15 @@ class JobFilter:
     group: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     name_prefix: str | None = None
+    #: Tags written `key:value`. Both parts may hold colons, so each admits whatever tag is spelled like that.
+    tag_texts: tuple[str, ...] = ()
 
     def admits(self, job: Job) -> bool:
         return (
             (self.state is None or job.state is self.state)
             and (self.group is None or job.group == self.group)
             and self.tags.items() <= job.tags.items()
+            and {*self.tag_texts} <= {f"{key}:{value}" for key, value in job.tags.items()}
             and (self.name_prefix is None or job.name.startswith(self.name_prefix))
         )
 

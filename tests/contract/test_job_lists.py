@@ -66,6 +66,16 @@ def test_a_list_holds_what_its_filter_admits(stores: Stores) -> None:
     assert [job for page in pages_of(stores, 2, only) for job in page] == [wanted]
 
 
+def test_a_tag_is_found_by_how_it_is_spelled_wherever_its_colons_are(stores: Stores) -> None:
+    wanted = make_job("wanted", tags={"aws:cloudformation:stack-name": "web:prod", "a": "b"})
+    others = [replace(wanted, job_id="1", tags={"aws": "cloudformation"}), replace(wanted, job_id="2", tags={})]
+    for job in (wanted, *others):
+        stored_job(stores, job)
+    only = JobFilter(tag_texts=("aws:cloudformation:stack-name:web:prod", "a:b"))
+
+    assert [job for page in pages_of(stores, 2, only) for job in page] == [wanted]
+
+
 def test_an_owner_without_jobs_has_an_empty_list(stores: Stores) -> None:
     assert pages_of(stores, 5, JobFilter()) == [()]
 

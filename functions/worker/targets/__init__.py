@@ -26,7 +26,7 @@ from shared.domain.grants import Roles
 from shared.domain.instants import Instant, to_rfc3339
 from shared.domain.keys import RunKey, job_id_of, owner_of
 from shared.domain.run import RunError, RunStatus
-from shared.domain.templates import Values, filled
+from shared.domain.templates import Values, filled, is_templated
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Call:
     token: int
     #: The job's `target` object, as it is stored: each target fills its placeholders itself.
     target: Mapping[str, Any]
-    #: With its placeholders filled.
+    #: With its placeholders filled, where the target has any.
     payload: Any
     #: What is left until the deadline when the call starts.
     timeout_ms: int
@@ -67,7 +67,9 @@ class Call:
 
     @property
     def values(self) -> Values:
-        """Of the placeholders."""
+        """Of the placeholders; none where the target's texts are sent as they are."""
+        if not is_templated(self.target):
+            return {}
         return {
             "slot": to_rfc3339(self.slot),
             "run_id": self.run_id,

@@ -10,14 +10,15 @@ from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.instants import LAST_INSTANT, Instant, parse_rfc3339, to_rfc3339
 from shared.domain.limits import MAX_EXCLUDED_DATES
 from shared.domain.schedules.values import Excluded
-from shared.domain.schedules.zones import zone_names
+from shared.domain.schedules.zones import zone_names, zones_near
 
 _MOMENT = re.compile(
     r"(?P<local>[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)(?:\.(?P<fraction>[0-9]{1,9}))?"
-    r"(?P<offset>[Zz]|[+-][0-9]{2}:[0-9]{2})?"
+    r"(?P<offset>[Zz]|[+-](?P<hours>[0-9]{2}):(?P<minutes>[0-9]{2}))?"
 )
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MAX_REASON_LENGTH = 100
+_PARTS = {"year": (1, 9999), "month": (1, 12), "day": (1, 31), "hour": (0, 23), "minute": (0, 59), "second": (0, 59)}
 _SHOWN = 60
 
 
@@ -37,13 +38,15 @@ def read_moment(value: object, pointer: str) -> tuple[Instant, bool]:
     found = _MOMENT.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         raise problem(pointer, f"{shown(value)} is not a date and time of RFC 3339", example)
+    if int(found["hours"] or 0) > _PARTS["hour"][1] or int(found["minutes"] or 0) > _PARTS["minute"][1]:
+        raise problem(pointer, f"{shown(value)}: an offset is at most 23:59, such as +02:00", example)
     fraction = (found["fraction"] or "").ljust(3, "0")[:3]
     text = f"{found['local'].upper().replace(' ', 'T')}"
     text += f"{'' if text.count(':') > 1 else ':00'}.{fraction}"
     try:
         moment = parse_rfc3339(text + (found["offset"] or "Z").upper())
-    except ValueError as error:
-        raise problem(pointer, f"{shown(value)} is not on the calendar: {error}", example) from None
+    except ValueError:
+        raise problem(pointer, f"{shown(value)} is not on the calendar: {_fault_of(found['local'])}", example) from None
     return moment, found["offset"] is not None
 
 
@@ -59,7 +62,10 @@ def read_instant(value: object, pointer: str) -> Instant:
 def read_timezone(value: object, pointer: str = "#/timezone") -> str:
     if isinstance(value, str) and value in zone_names():
         return value
-    raise problem(pointer, f"{shown(value)} is not the name of a zone in the IANA database", "Europe/Berlin")
+    near = zones_near(value) if isinstance(value, str) else ()
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    detail = f"{shown(value)} is not the name of a zone in the IANA database{hint}"
+    raise problem(pointer, detail, near[0] if near else "Europe/Berlin")
 
 
 def read_whole_number(value: object, pointer: str, *, low: int, high: int) -> int:
@@ -97,5 +103,14 @@ def _read_excluded(item: object, pointer: str) -> tuple[date, str]:
         raise problem(f"{pointer}/reason", f"a reason is a text of at most {_MAX_REASON_LENGTH} characters", "holiday")
     try:
         return date.fromisoformat(text), reason
-    except ValueError as error:
-        raise problem(f"{pointer}/date", f"{text} is not on the calendar: {error}", "2026-12-25") from None
+    except ValueError:
+        raise problem(f"{pointer}/date", f"{text} is not on the calendar: {_fault_of(text)}", "2026-12-25") from None
+
+
+def _fault_of(text: str) -> str:
+    """What of a well-formed date, perhaps with a time, no calendar or clock shows."""
+    numbers = [int(number) for number in re.findall("[0-9]+", text)]
+    for name, number, (low, high) in zip(_PARTS, numbers, _PARTS.values(), strict=False):
+        if not low <= number <= high:
+            return f"{name} {number} is outside {low}-{high}"
+    return "that month has no such day"

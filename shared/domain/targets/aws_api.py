@@ -13,7 +13,7 @@ from shared.domain.errors import FieldProblem
 from shared.domain.grants import AWS, Use
 from shared.domain.limits import MAX_PAYLOAD_BYTES
 from shared.domain.targets.aws_actions import ACTIONS, Action
-from shared.domain.targets.reading import Members, shown
+from shared.domain.targets.reading import Members, read_templates, shown
 from shared.domain.templates import escaped, faults_of, has_placeholder
 
 _EXAMPLE_QUEUE: Final = "https://sqs.eu-central-1.amazonaws.com/123456789012/orders"
@@ -33,7 +33,14 @@ _MAX_ITEMS = 10
 
 def read(document: Members, problems: list[FieldProblem]) -> dict[str, Any]:
     service, operation, parameters = (document.get(name) for name in ("service", "operation", "parameters"))
-    found = {"type": "aws", "service": service, "operation": operation, "parameters": parameters}
+    templates = read_templates(document, problems)
+    found = {
+        "type": "aws",
+        "service": service,
+        "operation": operation,
+        "parameters": parameters,
+        "templates": templates,
+    }
     action = ACTIONS.get(f"{service}.{operation}")
     if action is None:
         detail = f"{shown(f'{service}.{operation}')} is not on the list of calls; there are {', '.join(ACTIONS)}"
@@ -44,6 +51,8 @@ def read(document: Members, problems: list[FieldProblem]) -> dict[str, Any]:
         problems.append(FieldProblem("#/parameters", detail, _example_of(action)["parameters"]))
     else:
         problems += _faults_of_parameters(action, parameters)
+        if templates:
+            problems += faults_of(parameters, "#/parameters")
     return found
 
 
@@ -138,7 +147,6 @@ def _faults_of_parameters(action: Action, parameters: Members) -> Iterator[Field
         for pointer, value in _at(parameters, path):
             if value is not None:
                 yield FieldProblem(pointer, "a job lends a call no other role; name the role in the task definition")
-    yield from faults_of(parameters, "#/parameters")
     if len(json.dumps(parameters)) > 2 * MAX_PAYLOAD_BYTES:
         yield FieldProblem("#/parameters", f"the parameters have at most {2 * MAX_PAYLOAD_BYTES} characters as JSON")
 

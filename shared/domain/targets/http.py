@@ -11,7 +11,7 @@ from shared.domain.instants import SECOND
 from shared.domain.limits import MAX_PAYLOAD_BYTES, MAX_REDIRECTS
 from shared.domain.targets.auth import read_auth
 from shared.domain.targets.headers import faults_of_headers
-from shared.domain.targets.reading import Members, shown
+from shared.domain.targets.reading import Members, read_templates, shown
 from shared.domain.targets.successes import DEFAULT_SUCCESS, parse_success
 from shared.domain.targets.urls import fault_of_url, host_of
 from shared.domain.templates import faults_of
@@ -28,7 +28,8 @@ def read(document: Members, problems: list[FieldProblem]) -> dict[str, Any]:
         detail = f"{shown(method)} is not a method Carillon sends; known: {', '.join(HTTP_METHODS)}"
         problems.append(FieldProblem("#/method", detail, "POST"))
     url = document.get("url")
-    if fault := fault_of_url(url):
+    templates = read_templates(document, problems)
+    if fault := fault_of_url(url, is_templated=templates):
         problems.append(FieldProblem("#/url", fault, EXAMPLE_URL))
     headers = document.get("headers", {})
     faults = faults_of_headers(headers)
@@ -43,8 +44,10 @@ def read(document: Members, problems: list[FieldProblem]) -> dict[str, Any]:
         "success": _read_success(document.get("success", DEFAULT_SUCCESS), problems),
         "connect_timeout": _read_connect_timeout(document.get("connect_timeout", DEFAULT_CONNECT_TIMEOUT), problems),
         "max_redirects": _read_redirects(document.get("max_redirects", 0), problems),
+        "templates": templates,
     }
-    problems += faults_of({name: found[name] for name in ("url", "headers", "body")})
+    if templates:
+        problems += faults_of({name: found[name] for name in ("url", "headers", "body")})
     return found
 
 

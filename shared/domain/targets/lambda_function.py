@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from shared.domain.errors import FieldProblem
 from shared.domain.grants import LAMBDA, Use
-from shared.domain.targets.reading import Members, shown
+from shared.domain.targets.reading import Members, read_templates, shown
 
 INVOCATIONS: Final = ("sync", "async")
 
@@ -26,7 +26,8 @@ def read(document: Members, problems: list[FieldProblem]) -> dict[str, Any]:
     if invocation not in INVOCATIONS:
         detail = f"{shown(invocation)} is no invocation; known: {', '.join(INVOCATIONS)}"
         problems.append(FieldProblem("#/invocation", detail, "sync"))
-    return {"type": "lambda", "function_arn": function_arn, "invocation": invocation}
+    templates = read_templates(document, problems)
+    return {"type": "lambda", "function_arn": function_arn, "invocation": invocation, "templates": templates}
 
 
 def uses(target: Members, _region: str) -> tuple[Use, ...]:

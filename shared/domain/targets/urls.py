@@ -12,13 +12,14 @@ from shared.domain.templates import PLACEHOLDERS, Values, filled
 _NOT_IN_URL = re.compile(r"[^\x21-\x7e]|[\"<>\\^`{|}]")
 
 
-def fault_of_url(url: object) -> str | None:
+def fault_of_url(url: object, *, is_templated: bool = True) -> str | None:
     """Why this is no URL to call, or None."""
     if not isinstance(url, str):
         return "a target of type http needs a url, which is a text"
     if len(url) > MAX_URL_LENGTH:
         return f"a URL has at most {MAX_URL_LENGTH} characters, this one has {len(url)}"
-    one, other = (filled_url(url, dict.fromkeys(PLACEHOLDERS, digit)) for digit in "12")
+    names = PLACEHOLDERS if is_templated else ()
+    one, other = (filled_url(url, dict.fromkeys(names, digit)) for digit in "12")
     if found := _NOT_IN_URL.search(one):
         return f"the character {found.group()!r} at position {found.start()} must be percent-encoded (a host: punycode)"
     try:
@@ -31,6 +32,7 @@ def fault_of_url(url: object) -> str | None:
     faults: dict[str, bool] = {
         "a placeholder may stand in path and query, never in scheme, host or port": parts[:2] != same[:2],
         "the URL names no host": not parts.hostname,
+        "a host is written without percent-encoding (a name with other letters: punycode)": "%" in parts.netloc,
         "port 0 cannot be called": port == 0,
         "a URL with a user name or password would store a secret": "@" in parts.netloc,
         "a fragment (#...) is never sent; leave it out": "#" in url,

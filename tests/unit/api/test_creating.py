@@ -161,6 +161,7 @@ def test_defaults_are_those_of_the_documentation() -> None:
         "success": "2xx",
         "connect_timeout": "PT5S",
         "max_redirects": 0,
+        "templates": True,
     }
     assert (shown["timeout"], shown["lane"], shown["overlap"]) == ("PT60S", "default", "allow")
     assert shown["misfire"] == {"policy": "fire_once", "grace": "PT60S", "limit": 10}

@@ -153,7 +153,7 @@ def test_preconditions_of_a_put(headers: dict[str, Any], *, is_there: bool, stat
 @pytest.mark.parametrize(
     ("path", "body", "pointer"),
     [
-        ("/v1/jobs/no.dots", BODY, "#/job_id"),
+        ("/v1/jobs/no~tildes", BODY, "#/job_id"),
         ("/v1/jobs/" + "a" * 65, BODY, "#/job_id"),
         (PATH, {**BODY, "job_id": "other"}, "#/job_id"),
         (PATH, {"target": HTTP}, "#/schedule"),

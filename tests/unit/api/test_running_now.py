@@ -14,7 +14,7 @@ from shared.domain.keys import RunKey
 from shared.domain.limits import MAX_PAYLOAD_BYTES
 from shared.domain.run import Run, RunKind, RunStatus
 from shared.ports import Completion, PlanOutcome
-from tests.unit.api.world import World
+from tests.unit.api.world import HTTP, World
 
 PATH = "/v1/jobs/nightly-report/runs"
 KEY = "now-1"
@@ -64,6 +64,26 @@ def test_a_payload_may_be_given_for_this_run_alone(body: Any, stored: str | None
     (run,) = runs(world)
     assert run.payload_json == stored
     assert stored is None or json.loads(stored) == body["payload"]
+
+
+@pytest.mark.parametrize("name", ["name", "slot", " user.name "])
+def test_what_handlers_are_given_is_no_template_and_what_webhooks_are_is(name: str) -> None:
+    world = World()
+    world.create(target={"type": "handler", "name": "echo"}, payload=f"{{{{{name}}}}}")
+    assert world.send("POST", PATH, {"payload": f"{{{{{name}}}}}"}).status == 202
+    world.create(job_id="hook", target=HTTP)
+    reply = world.send("POST", "/v1/jobs/hook/runs", {"payload": {"text": "{{name}}"}})
+    assert (reply.status, reply.pointers) == (400, ["#/payload/text"])
+    assert "{{{{" in reply.json["errors"][0]["detail"]
+
+
+def test_a_payload_of_templates_is_sent_as_it_is_where_the_target_says_so() -> None:
+    world = World()
+    world.create(target={**HTTP, "templates": False}, payload={"text": "Dear {{name}}"})
+    assert world.send("POST", PATH, {"payload": "{{name}}"}).status == 202
+    # Turning them on would send what nobody meant.
+    reply = world.send("PATCH", "/v1/jobs/nightly-report", {"target": {"templates": True}})
+    assert (reply.status, reply.pointers) == (400, ["#/payload/text"])
 
 
 def test_two_runs_in_one_millisecond_are_two() -> None:

@@ -25,8 +25,6 @@ from tests.unit.api.world import JOB, World, event_of, refused
         '"text"',
         "[" * 5_000,
         '{"a":' * 5_000,
-        '{"a": NaN}',
-        '{"a": -Infinity}',
         '{"schedule": {}, "schedule": {}}',
         '{"payload": {"a": 1, "a": 2}}',
         '{"a": ' + "1" * 5_000 + "}",
@@ -38,8 +36,9 @@ def test_what_is_no_json_object_is_refused(body: str) -> None:
     assert refused(World(), body)["status"] == 400
 
 
-def test_a_number_beyond_floats_is_refused_by_its_place() -> None:
-    document = refused(World(), json.dumps(JOB)[:-1] + ', "payload": {"big": 1e999}}'.replace("payload", "tags"))
+@pytest.mark.parametrize("number", ["1e999", "NaN", "-Infinity"])
+def test_what_is_no_number_is_refused_by_its_place(number: str) -> None:
+    document = refused(World(), json.dumps(JOB)[:-1] + f', "tags": {{"big": {number}}}}}')
     assert [each["pointer"] for each in document["errors"]] == ["#/tags/big"]
 
 
@@ -130,7 +129,7 @@ def test_no_job_is_called_like_a_route() -> None:
     assert world.send("PUT", "/v1/jobs/batch", JOB).status == 405
 
 
-@pytest.mark.parametrize("job_id", ["0.5", "a/b", "a" * 65, "a%0A"])
+@pytest.mark.parametrize("job_id", ["0~5", "a/b", "a" * 65, "a%0A"])
 def test_failures_of_what_is_no_job_are_refused(job_id: str) -> None:
     reply = World().send("GET", "/v1/runs", query=f"job_id={job_id}")
     assert (reply.status, reply.pointers) == (400, ["#/job_id"])

@@ -43,7 +43,7 @@ GOOD = [
 
 @pytest.mark.parametrize("document", GOOD, ids=lambda each: f"{each['service']}.{each['operation']}")
 def test_a_call_on_the_list_is_taken_as_it_is(document: dict[str, Any]) -> None:
-    assert parse_target(document) == document
+    assert parse_target(document) == document | {"templates": True}
 
 
 def test_every_call_on_the_list_has_been_tried_here() -> None:

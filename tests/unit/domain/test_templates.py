@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from shared.domain.targets.urls import fault_of_url, filled_url
-from shared.domain.templates import faults_of, filled, has_placeholder
+from shared.domain.templates import faults_of, filled, has_placeholder, is_templated
 
 VALUES = {
     "slot": "2026-11-27T01:30:00.000Z",
@@ -36,6 +38,37 @@ def test_nothing_else_between_braces_means_anything(text: str) -> None:
 def test_names_of_members_are_no_templates() -> None:
     assert filled({"{{slot}}": 1}, VALUES) == {"{{slot}}": 1}
     assert list(faults_of({"{{nothing}}": 1})) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "sent"),
+    [
+        ("{{{{slot}}", "{{slot}}"),
+        ("{{{{ name }} at {{slot}}", "{{ name }} at 2026-11-27T01:30:00.000Z"),
+        ("{{{{{html}}}", "{{{html}}}"),
+    ],
+)
+def test_four_braces_stand_for_two(text: str, sent: str) -> None:
+    assert filled(text, VALUES) == sent
+    assert list(faults_of(text)) == []
+
+
+def test_without_values_a_text_stays_as_it_is() -> None:
+    text = "{{{{a}} {{slot}} {{unknown}}"
+    assert filled({"a": [text]}, {}) == {"a": [text]}
+
+
+@pytest.mark.parametrize(
+    ("target", "has_any"),
+    [
+        ({"type": "http"}, True),
+        ({"type": "lambda", "templates": True}, True),
+        ({"type": "aws", "templates": False}, False),
+        ({"type": "handler"}, False),
+    ],
+)
+def test_handlers_and_targets_that_say_so_have_no_placeholders(target: dict[str, Any], has_any: bool) -> None:
+    assert is_templated(target) is has_any
 
 
 def test_what_was_put_in_is_not_looked_at_again() -> None:

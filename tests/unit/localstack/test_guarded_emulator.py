@@ -80,7 +80,11 @@ def _asked(kind: str, headers: dict[str, str]) -> list[dict[str, Any]]:
         "path": "/",
         "headers": [(k.encode(), v.encode()) for k, v in headers.items()],
     }
-    asyncio.run(guarded(_answers)(scope, receive, send))
+
+    async def ask() -> None:
+        await guarded(_answers)(scope, receive, send)
+
+    asyncio.run(ask())
     return sent
 
 

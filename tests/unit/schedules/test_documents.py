@@ -158,3 +158,40 @@ def test_stored_numbers_may_come_back_as_decimals() -> None:
     again = decode(stored)
     assert again == planned
     assert type(next_slot(again, Instant(NOW))) is int
+
+
+@pytest.mark.parametrize(
+    ("moment", "says"),
+    [
+        ("2027-01-01T00:00:00+25:00", "an offset is at most 23:59"),
+        ("2027-01-01T00:00:00-02:60", "an offset is at most 23:59"),
+        ("2027-13-01T00:00:00Z", "month 13 is outside 1-12"),
+        ("2027-02-30T00:00:00Z", "that month has no such day"),
+        ("2027-02-03T24:00:00Z", "hour 24 is outside 0-23"),
+        ("2027-02-03T12:00:60Z", "second 60 is outside 0-59"),
+    ],
+)
+def test_what_no_clock_shows_is_named(moment: str, says: str) -> None:
+    with pytest.raises(InvalidRequest, match=says):
+        parse_schedule({"at": moment}, now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("europe/berlin", ["Europe/Berlin"]),
+        ("Europe/Berln", ["Europe/Berlin"]),
+        ("new york", ["America/New_York"]),
+        ("Kolkata", ["Asia/Kolkata"]),
+        ("utc", ["UTC"]),
+        ("Mars/Olympus", []),
+        ("x" * 10_000, []),
+    ],
+)
+def test_a_wrong_zone_is_refused_with_the_nearest_names(name: str, near: list[str]) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        parse_schedule({"cron": "0 0 * * *", "timezone": name}, now=NOW)
+    (problem,) = refused.value.problems
+    assert problem.pointer == "#/timezone"
+    assert all(each in problem.detail for each in near)
+    assert problem.example == (near[0] if near else "Europe/Berlin")

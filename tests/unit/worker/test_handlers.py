@@ -15,7 +15,7 @@ import carillon
 from carillon import Fence
 from carillon.handlers import Context, Registry, registry
 from functions.worker import examples
-from functions.worker.targets import Call, Outcome
+from functions.worker.targets import Call, Outcome, Targets
 from functions.worker.targets.handler import HandlerTarget
 from shared.domain.instants import Instant
 from shared.domain.keys import RunKey
@@ -43,6 +43,17 @@ def run(function: Any, payload: Any = None, **changes: Any) -> Outcome:
     handlers = Registry()
     handlers.handler("tried")(function)
     return HandlerTarget(handlers).call(call_of("tried", payload, **changes))
+
+
+def test_a_payload_reaches_its_handler_as_it_was_given() -> None:
+    seen: list[Any] = []
+    handlers = Registry()
+    handlers.handler("tried")(lambda _, payload: seen.append(payload))
+    targets = Targets({"handler": HandlerTarget(handlers)})
+
+    targets.call(call_of("tried", {"text": "Dear {{name}}, {{{{slot}} {{slot}}"}))
+
+    assert seen == [{"text": "Dear {{name}}, {{{{slot}} {{slot}}"}]
 
 
 def test_a_handler_receives_its_context_and_the_payload() -> None:

@@ -53,6 +53,19 @@ def test_placeholders_are_filled_in_path_query_headers_and_body(webhooks: Webhoo
     assert request.headers["Content-Type"] == "text/plain; charset=utf-8"
 
 
+def test_texts_are_sent_as_they_are_where_the_target_says_so(webhooks: Webhooks, receiver: Receiver) -> None:
+    send(
+        webhooks.target,
+        receiver.url,
+        headers={"X-Template": "{{run_id}}"},
+        body="{{{{raw}} {{slot}} {{name}}",
+        templates=False,
+    )
+
+    request = the_only(receiver)
+    assert (request.headers["X-Template"], request.body) == ("{{run_id}}", b"{{{{raw}} {{slot}} {{name}}")
+
+
 def test_a_body_keeps_the_content_type_that_the_job_gives(webhooks: Webhooks, receiver: Receiver) -> None:
     send(webhooks.target, receiver.url, headers={"content-type": "application/xml"}, body="<run/>")
 

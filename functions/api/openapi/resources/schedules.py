@@ -51,6 +51,12 @@ _SCHEDULE: Final[Schema] = {
     ],
 }
 
+_TEMPLATES: Final[Schema] = {
+    "type": "boolean",
+    "default": True,
+    "description": "Whether placeholders such as {{run_id}} are replaced in what is sent, where {{{{ stands for {{. "
+    "With false, every text is sent as it is.",
+}
 _TARGET: Final[Schema] = {
     "description": "What a run calls.",
     "oneOf": [
@@ -59,6 +65,7 @@ _TARGET: Final[Schema] = {
             "properties": {
                 "type": {"const": "http"},
                 "url": {"type": "string", "maxLength": MAX_URL_LENGTH, "examples": ["https://example.com/hook"]},
+                "templates": _TEMPLATES,
             },
             "required": ["type", "url"],
         },
@@ -68,6 +75,7 @@ _TARGET: Final[Schema] = {
                 "type": {"const": "lambda"},
                 "function_arn": TEXT,
                 "invocation": one_of("sync", "async"),
+                "templates": _TEMPLATES,
             },
             "required": ["type", "function_arn"],
             "additionalProperties": False,
@@ -85,6 +93,7 @@ _TARGET: Final[Schema] = {
                 "service": TEXT,
                 "operation": TEXT,
                 "parameters": {"type": "object"},
+                "templates": _TEMPLATES,
             },
             "required": ["type", "service", "operation"],
             "additionalProperties": False,
