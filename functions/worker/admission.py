@@ -22,10 +22,21 @@ class Hidden:
     reason: Reason
 
 
-def admit(delivery: Delivery, settings: WorkerSettings, *, now: Instant, left_ms: float) -> Hidden | None:
+@dataclass(frozen=True, slots=True)
+class Buried:
+    """Nobody will ever claim it: it is a dead letter."""
+
+    why: str
+
+
+def admit(delivery: Delivery, settings: WorkerSettings, *, now: Instant, left_ms: float) -> Hidden | Buried | None:
     """None when the message is to be claimed. `left_ms` is how long this host will live."""
     dispatch = delivery.dispatch
     if dispatch is None:
+        if not delivery.is_newer:
+            return Buried("it is no dispatch of any version")
+        if delivery.receive_count >= settings.unreadable_looks:
+            return Buried("it is of a later version than that of any worker which met it, for some minutes")
         return Hidden(settings.unreadable_hidden_ms // SECOND, "unreadable")
     early_ms = dispatch.fire_at - now
     if early_ms > settings.longest_lead_ms + settings.hold_slack_ms:

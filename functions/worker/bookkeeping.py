@@ -168,6 +168,24 @@ class Bookkeeper:
         )
         self.messages.acknowledge([delivery for delivery, _ in duplicates])
 
+    def bury_unreadable(self, delivery: Delivery, why: str) -> None:
+        """The slot that it was for has no run by now, and is dispatched again by the audit of its node."""
+        _logger.error(
+            "a message that nobody can read is a dead letter",
+            extra={"action": "message.unreadable", "message_id": delivery.message_id, "lane": self.lane, "why": why},
+        )
+        if self.dead_letters is None:
+            return
+        try:
+            self.dead_letters.send([DeadLetter(delivery.body, "unreadable", why)])
+        except StoreError as error:
+            _logger.warning(
+                "no copy among the dead letters yet: its message comes again",
+                extra={"action": "message.unreadable", "message_id": delivery.message_id, "error": str(error)},
+            )
+            return
+        self.messages.acknowledge([delivery])
+
     def _bury(self, given_up: Sequence[End]) -> None:
         if self.dead_letters is None or not given_up:
             return

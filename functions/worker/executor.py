@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from math import inf
 
-from functions.worker.admission import admit
+from functions.worker.admission import Buried, admit
 from functions.worker.bookkeeping import Bookkeeper
-from functions.worker.claims import Claims
+from functions.worker.claims import Claimed, Claims
 from functions.worker.departures import Departures
 from functions.worker.endings import finish_after
 from functions.worker.heartbeats import Heartbeats
@@ -111,7 +111,19 @@ class Executor:
         admitted = [delivery for delivery in deliveries if self._is_admitted(delivery)]
         if not admitted:
             return []
-        claimed = self._claims.claim(admitted)
+        return self._take(self._claims.claim(admitted))
+
+    def look_again_once(self) -> list[LiveRun]:
+        """Take over the runs of other workers that fell silent while this one watched. Raises StoreError."""
+        return self._take(self._claims.look_again())
+
+    @property
+    def watched(self) -> int:
+        """Runs of other workers that `look_again_once` may take over."""
+        return self._claims.watched
+
+    def _take(self, claimed: Claimed) -> list[LiveRun]:
+        """Read what was claimed, and be done with what has ended."""
         self._tally.count("claimed", len(claimed.runs))
         self._tally.count("duplicate", len(claimed.duplicates))
         self._tally.count("set_aside", claimed.failed)
@@ -129,16 +141,24 @@ class Executor:
 
     def _is_admitted(self, delivery: Delivery) -> bool:
         left_ms = (self._ends_until - self._clock.monotonic()) * SECOND
-        hidden = admit(delivery, self._settings, now=self._clock.now(), left_ms=left_ms)
-        if hidden is None:
+        decision = admit(delivery, self._settings, now=self._clock.now(), left_ms=left_ms)
+        if decision is None:
             return True
-        self._tally.count(hidden.reason)
-        if hidden.reason == "unreadable":
-            _logger.error(
-                "no version of this worker can read the message",
-                extra={"action": "message.unreadable", "message_id": delivery.message_id},
+        if isinstance(decision, Buried):
+            self._tally.count("set_aside")
+            self._bookkeeper.bury_unreadable(delivery, decision.why)
+            return False
+        self._tally.count(decision.reason)
+        if decision.reason == "unreadable":
+            _logger.warning(
+                "a message of a later version waits for a worker that can read it",
+                extra={
+                    "action": "message.unreadable",
+                    "message_id": delivery.message_id,
+                    "receives": delivery.receive_count,
+                },
             )
-        self._messages.hide(delivery, seconds=hidden.seconds)
+        self._messages.hide(delivery, seconds=decision.seconds)
         return False
 
     # Start and end ---------------------------------------------------------------------------------------------------
@@ -176,6 +196,10 @@ class Executor:
             return None
         self._tally.started(live.run, now)
         return live.call()
+
+    def hand_back(self, live: LiveRun) -> None:
+        """Give up one that was to start and cannot here, for another worker to take at once as the same attempt."""
+        self._departures.hand_back(live)
 
     def hand_back_once(self) -> int:
         """Give up what has not started, for another worker to take at once as the same attempt; answers how many."""

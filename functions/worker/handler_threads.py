@@ -11,6 +11,9 @@ from shared.observability.logs import logger_for
 
 _logger = logger_for("worker")
 
+#: Of a lane that has no thread at all one is tried each second: after so long the process is better replaced.
+_MOST_FAILED_STARTS = 30
+
 
 class HandlerThreads:
     """Started when first needed. They are daemons: a handler that never returns must not keep the process alive."""
@@ -26,20 +29,41 @@ class HandlerThreads:
         #: Submitted, and not yet seen off by a thread. The queue's own size forgets what a thread has just taken, while
         #: that thread still counts as idle: the next run would then wait behind it.
         self._waiting = 0
+        #: Starts of a thread that failed since the last that did not: the host has no memory, or no thread to give.
+        self._failed_starts = 0
         self._running: set[LiveRun] = set()
         self._abandoned: set[LiveRun] = set()
 
     @property
     def usable(self) -> int:
-        """Threads that can take work: fewer than `count` once more handlers are stuck than there are spares."""
+        """Threads that can take work: fewer than `count` once more handlers are stuck than there are spares, or while
+        the host gives no more threads.
+        """
         with self._lock:
+            if self._failed_starts:
+                return max(self._threads - len(self._abandoned), 0)
             return self._count - max(len(self._abandoned) - self._spare, 0)
 
-    def submit(self, live: LiveRun) -> None:
+    @property
+    def is_stuck(self) -> bool:
+        """No thread can take work, and none will: handlers have taken them all, or the host gives none for long."""
+        is_without = self.usable <= 0
         with self._lock:
+            return is_without and not 0 < self._failed_starts < _MOST_FAILED_STARTS
+
+    def submit(self, live: LiveRun) -> bool:
+        """False: no thread can be started for it, and it is not taken."""
+        with self._lock:
+            if self._idle <= self._waiting and not self._start_one():
+                return False
             self._work.put(live)
             self._waiting += 1
-            if self._idle < self._waiting:
+            return True
+
+    def revive(self) -> None:
+        """Try again to start a thread, if the last one did not; to be called now and then."""
+        with self._lock:
+            if self._failed_starts:
                 self._start_one()
 
     def abandon(self, live: LiveRun) -> None:
@@ -57,10 +81,28 @@ class HandlerThreads:
             for _ in range(self._threads):
                 self._work.put(None)
 
-    def _start_one(self) -> None:
-        if self._threads < self._count + min(len(self._abandoned), self._spare):
-            self._threads += 1
+    def _start_one(self) -> bool:
+        """If there may be one more; False: it did not start."""
+        if self._threads >= self._count + min(len(self._abandoned), self._spare):
+            return True
+        try:
             Thread(target=self._serve, name="handler", daemon=True).start()
+        except Exception as error:  # noqa: BLE001 (RuntimeError or MemoryError; whatever it is, the lane goes on)
+            if not self._failed_starts:
+                _logger.error(  # noqa: TRY400 (the place is known, and the reason is the host's)
+                    "no thread could be started; the run is handed back",
+                    extra={"action": "worker.threads", "threads": self._threads, "error": str(error)},
+                )
+            self._failed_starts += 1
+            return False
+        if self._failed_starts:
+            _logger.info(
+                "threads can be started again",
+                extra={"action": "worker.threads", "failures": self._failed_starts},
+            )
+        self._failed_starts = 0
+        self._threads += 1
+        return True
 
     def _serve(self) -> None:
         while True:

@@ -72,6 +72,9 @@ class LambdaHost:
         lane = self._parts.lane_of(records[0]["eventSourceARN"])
         batch = MappedBatch(self._parts.queues[lane])
         executor = self._parts.executor(lane, queue=batch, ends_until=ends_until - _FINISH_SECONDS)
+        # First of all: should this process die, the mapping, which received them for an hour and a half, would not show
+        # them before.
+        Messages(batch).hide_all(deliveries, seconds=self._parts.settings.visibility_seconds)
         self._drive(executor, deliveries, until=ends_until - _ANSWER_SECONDS)
         self._show_soon(batch, deliveries)
         self._parts.announcements.publish_once()
@@ -81,7 +84,7 @@ class LambdaHost:
         return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in kept]}
 
     def _show_soon(self, batch: MappedBatch, deliveries: Sequence[Delivery]) -> None:
-        """What could not be claimed: the mapping received it for an hour and a half, and would not show it before."""
+        """What could not be claimed, and not be hidden either at first."""
         messages, touched = Messages(batch), batch.done | batch.hidden
         for delivery in deliveries:
             if delivery.message_id not in touched:
@@ -94,7 +97,7 @@ class LambdaHost:
             executor.claim_once(deliveries)
         except StoreError as error:
             _logger.warning("claiming failed", extra={"action": "run.claim", "error": str(error)})
-        while len(runs) and clock.monotonic() < until:
+        while (len(runs) or executor.watched) and clock.monotonic() < until:
             try:
                 _step(executor, threads)
             except StoreError as error:
@@ -105,7 +108,7 @@ class LambdaHost:
                 runs,
                 clock,
                 at_most_seconds=_LONGEST_WAIT_SECONDS,
-                unless=lambda: runs.ending > 0 or not len(runs),
+                unless=lambda: runs.ending > 0 or not (len(runs) or executor.watched),
             )
         # Whatever still runs is not recorded any more: its lease runs out, and its message comes again.
         runs.cancel_all()
@@ -114,12 +117,14 @@ class LambdaHost:
 
 def _step(executor: Executor, threads: HandlerThreads) -> None:
     for live in executor.start_due_once():
-        threads.submit(live)
+        if not threads.submit(live):
+            executor.hand_back(live)
     for live in executor.expire_once():
         threads.abandon(live)
     executor.finish_once()
     executor.read_once()
     executor.heartbeat_once()
+    executor.look_again_once()
 
 
 def _delivery_of(record: Mapping[str, Any], now: Instant) -> Delivery:

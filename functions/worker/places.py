@@ -20,6 +20,9 @@ from shared.ports import Clock, Hold, JobStore, RunStore
 
 _logger = logger_for("worker")
 
+#: The reasons of a wait that costs no attempt and goes on until there is a place.
+WAITS_FOR_PLACE = frozenset(("overlap", "owner_maximum"))
+
 
 @dataclass(frozen=True, slots=True)
 class Places:
@@ -47,7 +50,7 @@ class Places:
             if not self._try(hold, limit):
                 live.owner_hold = hold
                 return None
-        look_at = next_look(since=live.dispatch.enqueued_at, now=now, are_many=True)
+        look_at = next_look(since=_waits_since(live), now=now, are_many=True)
         return finish_to_wait(live.run, "owner_maximum", until=look_at, now=now)
 
     def _take_of_job(self, live: LiveRun) -> Finish | None:
@@ -65,7 +68,7 @@ class Places:
             live.hold = hold
             return None
         now = self.clock.now()
-        look_at = next_look(since=live.dispatch.enqueued_at, now=now, are_many=job.overlap == "allow")
+        look_at = next_look(since=_waits_since(live), now=now, are_many=job.overlap == "allow")
         if what is Yielding.BUFFER and not self._is_buffered(job, self._hold_of(live, Place.BUFFER, until=look_at), by):
             what = Yielding.SKIP
         if what is Yielding.SKIP:
@@ -143,6 +146,10 @@ class Places:
             self.run_store.request_cancel(RunKey(job_key, each.run_id), at=now, expires_at=expires_at) for each in by
         ]
         return any(run is not None and run.status.is_alive for run in answers)
+
+
+def _waits_since(live: LiveRun) -> Instant:
+    return live.dispatch.enqueued_at if live.run.enqueued_at is None else live.run.enqueued_at
 
 
 def _until(hold: Hold, until: Instant) -> Hold:

@@ -29,6 +29,7 @@ from shared.observability.announcing import Announcements
 from shared.observability.logs import logger_for
 from shared.observability.metrics import MetricLog, Values
 from shared.observability.pulse import Pulse
+from shared.observability.troubles import Troubles
 from shared.ports import Clock, DueQueue
 
 _logger = logger_for("worker")
@@ -84,6 +85,9 @@ class LaneHost:
         self._stops = Event()
         self._receivers: list[Thread] = []
         self._others: list[Thread] = []
+        #: By step; its threads share one.
+        self._troubles: dict[str, Troubles] = {}
+        self._failures_told = 0
 
     @property
     def is_busy(self) -> bool:
@@ -92,8 +96,8 @@ class LaneHost:
 
     @property
     def is_stuck(self) -> bool:
-        """Handlers that do not return have taken every thread."""
-        return self._handlers.usable <= 0
+        """Handlers that do not return have taken every thread, or the host gives none."""
+        return self._handlers.is_stuck
 
     def start(self) -> None:
         steps: dict[Callable[[], None], int] = {
@@ -101,12 +105,17 @@ class LaneHost:
             self._store_ends: self._host.finishers,
             self._keep_alive: 1,
         }
+        for step in (*steps, self._receive):
+            self._troubles[step.__name__] = Troubles(_logger, {"action": f"worker{step.__name__}", "lane": self._lane})
         self._others = [self._thread(step, self._stops) for step, count in steps.items() for _ in range(count)]
         self._receivers = [self._thread(self._receive, self._stops_receiving) for _ in range(self._host.receivers)]
 
     def measured(self) -> Values:
         """Metrics of what happened since the last call, and of what goes on."""
-        return {**self._executor.measured(), "in_flight": len(self._executor.runs)}
+        failures = sum(troubles.count for troubles in self._troubles.values())
+        rise, self._failures_told = failures - self._failures_told, failures
+        of_steps = {"step_failures": rise} if rise else {}
+        return {**self._executor.measured(), **of_steps, "in_flight": len(self._executor.runs)}
 
     def stop_receiving(self) -> None:
         self._stops_receiving.set()
@@ -138,13 +147,16 @@ class LaneHost:
 
     def _repeat(self, step: Callable[[], None], until: Event) -> None:
         loop = loop_of(self._lane, step.__name__.lstrip("_"))
+        troubles = self._troubles[step.__name__]
         while not until.is_set():
             self._pulse.beat(loop)
             try:
                 step()
-            except Exception:
-                _logger.exception("a step failed", extra={"action": f"worker{step.__name__}", "lane": self._lane})
+            except Exception as error:  # noqa: BLE001 (the edge of a loop)
+                troubles.failed(error, now=self._clock.monotonic())
                 until.wait(timeout=_PAUSE_AFTER_FAULT_SECONDS)
+            else:
+                troubles.went_well(now=self._clock.monotonic())
 
     def _receive(self) -> None:
         limit = min(self._room(), _RECEIVE_LIMIT)
@@ -172,8 +184,10 @@ class LaneHost:
         return self._worker.may_hold(runs.usual_ms) - runs.unstarted
 
     def _watch_time(self) -> None:
+        self._handlers.revive()
         for live in self._executor.start_due_once():
-            self._handlers.submit(live)
+            if not self._handlers.submit(live):
+                self._executor.hand_back(live)
         for live in self._executor.expire_once():
             self._handlers.abandon(live)
         runs = self._executor.runs
@@ -190,6 +204,8 @@ class LaneHost:
     def _keep_alive(self) -> None:
         self._executor.read_once()
         self._executor.heartbeat_once()
+        if not self._stops_receiving.is_set():
+            self._executor.look_again_once()
         self._stops.wait(timeout=min(self._worker.lease_seconds / 6, self._host.look_seconds))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from functions.worker.departures import Departures
 from functions.worker.endings import finish_after
+from functions.worker.keeping import is_old
 from functions.worker.live_run import LiveRun
 from functions.worker.live_runs import LiveRuns
 from functions.worker.tally import Tally
@@ -54,6 +55,9 @@ class Reading:
             self.departures.end_unstarted(live, reason)
         elif job is not None and not may_claim_again(job.retry, live.run.attempt - live.run.attempts_before):
             self.departures.end_lost(live)
+        elif is_old(live.delivery, now=self.departures.clock.now()):
+            # Its wait gets a new message, which outlives the run.
+            self.departures.hand_back(live)
         else:
             self.runs.hold(live, until=live.run.fire_at)
 

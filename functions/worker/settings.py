@@ -17,10 +17,9 @@ _MOST_HELD = 5_000
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    #: A run whose worker is silent for this long, and the clock bound, may be taken over.
-    lease_ms: int = 30 * SECOND
-    #: Of a run, the first of its heartbeats comes after this, the others each third of a lease.
-    first_beat_ms: int | None = None
+    #: A run whose worker is silent for this long is looked at; who sees its row stand still for as long again takes it
+    #: over, and anybody else once the lease is over by the clock bound.
+    lease_ms: int = 20 * SECOND
     #: How long before fire_at a message is dispatched.
     lead_ms: int = Timing().lead_ms
     #: What the lead may grow to before a herd, where this worker can hold it: the default is not at all.
@@ -31,8 +30,10 @@ class WorkerSettings:
     clock_bound_ms: int = 2 * CLOCK_BOUND_MS
     #: How long a run's row stays after its end.
     run_retention_ms: int = 30 * DAY
-    #: A message that this version cannot read waits this long for one that can.
-    unreadable_hidden_ms: int = 5 * MINUTE
+    #: A message of a later version waits this long for a worker that can read it, each time that one met it who cannot;
+    #: after so many it is a dead letter. A deployment of workers takes some minutes.
+    unreadable_hidden_ms: int = MINUTE
+    unreadable_looks: int = 10
     #: Handlers at once, per lane.
     threads: int = 16
     #: How many runs of an owner may go on at once, on all workers of a deployment together.
@@ -50,7 +51,7 @@ class WorkerSettings:
     @property
     def beats_after_ms(self) -> int:
         """When a claimed run's first heartbeat is due."""
-        return self.lease_ms // 3 if self.first_beat_ms is None else self.first_beat_ms
+        return self.lease_ms // 3
 
     @property
     def early_ms(self) -> int:

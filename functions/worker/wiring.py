@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -58,7 +57,6 @@ from shared.config import (
 )
 from shared.domain.addresses import parse_internal_targets
 from shared.domain.grants import GrantRules, OwnResources
-from shared.domain.instants import SECOND
 from shared.observability.announcing import Announcements
 from shared.observability.metrics import MetricLog
 from shared.observability.pulse import Pulse
@@ -68,9 +66,6 @@ from shared.schema import DEFAULT_LANE
 #: ECS sets it in each container.
 _AGENT_VARIABLE = "ECS_AGENT_URI"
 _EXAMPLES = "functions.worker.examples"
-#: The mapping received the message for an hour and a half, and should this process die, nobody else sees it before: the
-#: first heartbeat hides it for no longer than the lease. Shorter runs have no heartbeat, which is a write.
-_FIRST_BEAT_ON_LAMBDA_MS = 2 * SECOND
 _CODE = Path(__file__).resolve().parents[2]
 _TABLES = ("jobs", "job_schedules", "job_runs", "access")
 
@@ -107,8 +102,6 @@ def parts_from(environment: Mapping[str, str], *, host: str, longest_wait_second
     if not urls:
         raise ConfigurationMissing(queue_variable(DEFAULT_LANE))
     settings = WorkerSettings.from_environment(environment)
-    if host == "lambda":
-        settings = replace(settings, first_beat_ms=_FIRST_BEAT_ON_LAMBDA_MS)
     tables = TableNames.from_environment(environment)
     clock, randomness = SystemClock(), SystemRandomness()
     calls = Calls(clock, randomness)

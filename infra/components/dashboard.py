@@ -18,6 +18,7 @@ _ODD = (
     "duplicates",
     "delayed",
     "set_aside",
+    "step_failures",
     "skipped_paused",
     "skipped_superseded",
     "skipped_overlap",
@@ -65,7 +66,7 @@ class Dashboard(Construct):
         return _graph("Runs", self._workers(hosts, _SUM, *_ENDS))
 
     def _odd(self, hosts: Sequence[str]) -> cloudwatch.GraphWidget:
-        return _graph("Fenced, duplicates, delayed, set aside, skipped, events lost", self._workers(hosts, _SUM, *_ODD))
+        return _graph("Fenced, duplicates, delayed, set aside, skipped, lost", self._workers(hosts, _SUM, *_ODD))
 
     def _nodes(self, title: str, statistic: str, *names: str) -> cloudwatch.GraphWidget:
         return _graph(title, [of_nodes(self._deployment, name, statistic) for name in names])

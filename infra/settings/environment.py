@@ -108,7 +108,7 @@ class Environment:
     #: Those of `shared.schema.LANES`, and any others that jobs may choose.
     lanes: Mapping[str, LaneSettings] = field(default_factory=lambda: lanes_on("lambda", usual=10, others=2))
     #: Of a worker that falls silent: its runs may be taken over after this, and the clock bound.
-    worker_lease_seconds: Annotated[int, Field(ge=5, le=300)] = 30
+    worker_lease_seconds: Annotated[int, Field(ge=5, le=300)] = 20
     #: Between the clocks of two hosts; the default bears 45 s of error on each of them.
     clock_bound_ms: Annotated[int, Field(ge=1000, le=600_000)] = 90_000
     #: How many runs of an owner may go on at once, by owner_id; `*` is every owner that is not named. Others wait.

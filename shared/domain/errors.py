@@ -52,11 +52,14 @@ class PayloadTooLarge(InvalidRequest):
 
 
 class MessageUnreadable(CarillonError):
-    """A message whose version or shape this process does not know. It is hidden for a while, never dropped."""
+    """A message whose version or shape this process does not know. It becomes a dead letter: at once, or after some
+    minutes where a newer process may know it.
+    """
 
-    def __init__(self, reason: str, *, version: object = None) -> None:
+    def __init__(self, reason: str, *, version: object = None, is_newer: bool = False) -> None:
         self.reason = reason
         self.version = version
+        self.is_newer = is_newer
         super().__init__(f"{reason} (version {version!r})")
 
 

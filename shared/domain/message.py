@@ -18,6 +18,9 @@ from shared.domain.run import Run, RunKind, RunStatus
 VERSION = 1
 READABLE_VERSIONS = range(VERSION, VERSION + 2)
 
+_WHOLE = ("generation", "slot", "fire_at", "shard", "epoch", "enqueued_at", "attempt")
+_TEXTS = ("job_key", "run_id")
+
 _quoted = json.encoder.encode_basestring_ascii
 
 
@@ -87,8 +90,10 @@ def decode(body: str) -> Dispatch:
         raise MessageUnreadable(reason) from error
     if version not in READABLE_VERSIONS:
         reason = "unknown version"
-        raise MessageUnreadable(reason, version=version)
+        is_newer = isinstance(version, int) and version >= READABLE_VERSIONS.stop
+        raise MessageUnreadable(reason, version=version, is_newer=is_newer)
     try:
+        _check_types(document)
         return Dispatch(
             job_key=document["job_key"],
             generation=document["generation"],
@@ -103,6 +108,14 @@ def decode(body: str) -> Dispatch:
             is_single=document["single"],
             entry_id=document.get("entry_id"),
         )
-    except (KeyError, ValueError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         reason = f"incomplete dispatch: {error!r}"
         raise MessageUnreadable(reason, version=version) from error
+
+
+def _check_types(document: dict[str, Any]) -> None:
+    """What is of another type would break the worker far from here, and the batch with it. Raises TypeError."""
+    for names, kind in ((_WHOLE, int), (_TEXTS, str)):
+        for name in names:
+            if not isinstance(document[name], kind):
+                raise TypeError(f"{name} is {document[name]!r}")

@@ -240,6 +240,17 @@ def decide_claim(  # noqa: PLR0911 (one return for each row of the rule)
     return TakeOver(existing.token + 1, existing.attempt + 1)
 
 
+def has_fallen_silent(seen: Run, row: Run, *, watched_ms: float, lease_ms: int, now: Instant) -> bool:
+    """Whether a RUNNING run may be taken over though its lease is not over by the clock bound.
+
+    Its row was seen once, and stands there unchanged `watched_ms` later, by the monotonic clock of who watches. Its
+    worker trusts the lease for `lease_ms` from before it wrote it, by a monotonic clock too, and so for no longer than
+    it was watched: no clocks are compared. `now` only keeps a worker with a shorter lease from judging a longer one.
+    """
+    is_same = (row.token, row.claim_id, row.lease_until) == (seen.token, seen.claim_id, seen.lease_until)
+    return is_same and row.status is RunStatus.RUNNING and watched_ms > lease_ms and now > row.lease_until
+
+
 def _next_look(existing: Run, lapses_at: Instant, now: Instant) -> Instant:
     """When the message of a live run is to be looked at again. Every look is a receive, and the queue counts them: of
     a run that takes hours not each lease may cost one, or its message ends among the dead letters.

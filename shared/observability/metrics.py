@@ -48,6 +48,8 @@ UNITS: Mapping[str, str] = MappingProxyType(
         "delayed": "Count",
         # What a worker could not claim, renew, read or end, alone of its batch.
         "set_aside": "Count",
+        # Steps of a worker that failed as a whole, such as a receive while SQS is out.
+        "step_failures": "Count",
         "skipped_paused": "Count",
         "skipped_superseded": "Count",
         "skipped_overlap": "Count",

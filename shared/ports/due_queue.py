@@ -28,7 +28,9 @@ class SendReport:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One receive of one message. `dispatch` is None when the body is unreadable; `body` keeps it."""
+    """One receive of one message. `dispatch` is None when the body is unreadable; `body` keeps it, and `is_newer` says
+    whether a later version may read it.
+    """
 
     message_id: str
     receipt_handle: str
@@ -36,21 +38,23 @@ class Delivery:
     dispatch: Dispatch | None
     received_at: Instant
     receive_count: int = 1
+    is_newer: bool = False
 
     @classmethod
     def of(
         cls, body: str, *, message_id: str, receipt_handle: str, attributes: Mapping[str, str], received_at: Instant
     ) -> Delivery:
         """As a queue or an event source hands it over, with the system attributes of SQS."""
+        is_newer = False
         try:
             dispatch = decode(body)
-        except MessageUnreadable:
-            dispatch = None
+        except MessageUnreadable as unreadable:
+            dispatch, is_newer = None, unreadable.is_newer
         trace = attributes.get(TRACE_ATTRIBUTE)
         if dispatch is not None and trace is not None:
             dispatch = replace(dispatch, trace=trace)
         count = int(attributes.get("ApproximateReceiveCount", 1))
-        return cls(message_id, receipt_handle, body, dispatch, received_at, count)
+        return cls(message_id, receipt_handle, body, dispatch, received_at, count, is_newer)
 
 
 class ReceivedMessages(Protocol):

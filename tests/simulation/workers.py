@@ -119,7 +119,7 @@ class WorkerProcess:
 
     @property
     def is_idle(self) -> bool:
-        return not any(len(executor.runs) for executor in self.executors.values())
+        return not any(len(executor.runs) or executor.watched for executor in self.executors.values())
 
     def stop(self) -> None:
         """SIGTERM."""

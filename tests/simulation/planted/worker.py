@@ -8,10 +8,11 @@ from typing import Any
 from unittest.mock import patch
 
 from functions.worker import claims, executor
-from functions.worker.admission import admit
+from functions.worker.admission import Hidden, admit
 from functions.worker.executor import Executor
 from functions.worker.live_run import LiveRun
 from functions.worker.reading import Reading
+from functions.worker.watched import SLACK_SECONDS, Watched
 from shared.domain import message
 from shared.domain.instants import MINUTE, Instant
 from shared.domain.run import Duplicate, HideUntil, Mine, TakeOver, decide_claim
@@ -63,8 +64,13 @@ def _read_before_claim(stack: ExitStack) -> None:
 
 
 def _never_too_early(delivery: Delivery, settings: Any, *, now: Instant, left_ms: float) -> Any:
-    hidden = admit(delivery, settings, now=now, left_ms=left_ms)
-    return None if hidden is not None and hidden.reason == "early" else hidden
+    decision = admit(delivery, settings, now=now, left_ms=left_ms)
+    return None if isinstance(decision, Hidden) and decision.reason == "early" else decision
+
+
+def _taken_at_first_sight(stack: ExitStack) -> None:
+    stack.enter_context(patch.object(claims, "Watched", lambda _: Watched(-SLACK_SECONDS)))
+    stack.enter_context(patch.object(claims, "has_fallen_silent", lambda *_, **__: True))
 
 
 REQUIRED = (
@@ -88,6 +94,11 @@ FOUND = (
     ),
 )
 OWN = (
+    Mutant(
+        "taken_at_first_sight",
+        "who takes over a silent run has watched it for a lease",
+        _taken_at_first_sight,
+    ),
     Mutant(
         "next_unreadable",
         "messages of the next version are read",

@@ -67,5 +67,19 @@ def test_a_missing_member_is_unreadable(member: str) -> None:
         decode(json.dumps(document))
 
 
+@pytest.mark.parametrize(("member", "value"), [("slot", "soon"), ("job_key", 7), ("attempt", None), ("kind", "odd")])
+def test_a_member_of_another_type_is_unreadable(member: str, value: object) -> None:
+    with pytest.raises(MessageUnreadable) as refused:
+        decode(changed(**{member: value}))
+    assert not refused.value.is_newer
+
+
+@pytest.mark.parametrize(("version", "is_newer"), [(VERSION + 2, True), (0, False), ("2", False)])
+def test_a_message_of_a_later_version_is_told_from_what_no_version_can_read(version: object, is_newer: bool) -> None:
+    with pytest.raises(MessageUnreadable) as refused:
+        decode(changed(v=version))
+    assert refused.value.is_newer is is_newer
+
+
 def test_it_carries_no_payload_and_stays_small() -> None:
     assert len(encode(DISPATCH)) < 400

@@ -58,5 +58,5 @@ def test_only_the_many_that_wait_for_a_limit_look_less_often_the_longer_they_wai
         for waited in (0, MINUTE, 60 * MINUTE)
     ]
 
-    assert looks == [4 * SECOND, 6 * SECOND, 30 * SECOND]
+    assert looks == [4 * SECOND, 12 * SECOND, 120 * SECOND]
     assert next_look(since=Instant(0), now=NOW, are_many=False) == NOW + 4 * SECOND

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from asyncio import CancelledError
-from threading import Event, Semaphore
+from threading import Event, Semaphore, Thread
+
+import pytest
 
 from functions.worker.handler_threads import HandlerThreads
 from functions.worker.live_run import LiveRun
@@ -49,6 +51,62 @@ def test_no_more_executions_run_at_once_than_there_are_threads(shop: Workshop) -
     assert stage.started.acquire(timeout=PATIENCE)
     for cue in stage.cues.values():
         cue.set()
+    threads.close()
+
+
+class Host:
+    """Gives a thread, or none."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.gives = True
+        start = Thread.start
+
+        def start_if_given(thread: Thread) -> None:
+            if not self.gives:
+                raise RuntimeError("can't start new thread")
+            start(thread)
+
+        monkeypatch.setattr(Thread, "start", start_if_given)
+
+
+def test_a_run_for_which_no_thread_can_be_started_is_not_taken(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, third = some_runs(shop, 3)
+    host, stage = Host(monkeypatch), Stage()
+    stage.cues = {first: Event()}
+    threads = HandlerThreads(stage.execute, count=4, spare=4)
+    assert threads.submit(first)
+    assert stage.started.acquire(timeout=PATIENCE)
+
+    host.gives = False
+    assert not threads.submit(second)
+    # What there is may be used, and no more is promised.
+    assert threads.usable == 1
+    assert not threads.is_stuck
+
+    host.gives = True
+    threads.revive()
+    assert threads.usable == 4
+    assert threads.submit(third)
+    assert stage.started.acquire(timeout=PATIENCE)
+    stage.cues[first].set()
+    threads.close()
+
+
+def test_threads_are_stuck_when_the_host_gives_none_for_long(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    [live] = some_runs(shop, 1)
+    host, stage = Host(monkeypatch), Stage()
+    threads = HandlerThreads(stage.execute, count=4, spare=4)
+    host.gives = False
+    assert not threads.submit(live)
+    assert (threads.usable, threads.is_stuck) == (0, False)
+
+    for _ in range(60):
+        threads.revive()
+    assert threads.is_stuck
+
+    host.gives = True
+    threads.revive()
+    assert (threads.usable, threads.is_stuck) == (4, False)
     threads.close()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from threading import Barrier
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 from functions.worker.lambda_host import LambdaHost
 from functions.worker.parts import WorkerParts
 from functions.worker.targets import Call, Outcome, Targets, failed, succeeded
-from shared.adapters.memory import MemoryRunStore, SeededRandomness
+from shared.adapters.memory import ManualClock, MemoryDueQueue, MemoryRunStore, SeededRandomness
 from shared.domain.errors import StoreError, StoreThrottled
 from shared.domain.instants import MINUTE, SECOND, Instant
 from shared.domain.message import encode
@@ -49,6 +49,26 @@ def host_over(shop: Workshop, **changes: Any) -> LambdaHost:
         "announcements": Announcements(None),
     }
     return LambdaHost(WorkerParts(**given | changes))
+
+
+class Running:
+    """A manual clock that goes on by a tenth of a second each time it is asked how much has passed."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self._clock = clock
+
+    def now(self) -> Instant:
+        return self._clock.now()
+
+    def monotonic(self) -> float:
+        self._clock.advance(SECOND // 10)
+        return self._clock.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        self._clock.sleep(seconds)
+
+    def advance(self, ms: int) -> None:
+        self._clock.advance(ms)
 
 
 def event_of(deliveries: Sequence[Delivery]) -> dict[str, Any]:
@@ -101,7 +121,7 @@ def test_of_ten_messages_exactly_the_third_is_reported(shop: Workshop) -> None:
 
 def test_hidden_messages_are_reported_after_their_visibility_was_set(shop: Workshop) -> None:
     early = shop.dispatch(shop.put_job(), Instant(shop.clock.now() + MINUTE))
-    shop.queue.send_body("not ours")
+    shop.queue.send_body('{"v": 99}')
     deliveries = shop.receive()
 
     answer = host_over(shop).handle(event_of(deliveries), Remaining())
@@ -161,23 +181,54 @@ def test_what_could_not_be_claimed_comes_again_after_a_lease_and_not_when_the_ma
     assert len(shop.receive()) == 1
 
 
-def test_the_message_of_a_run_that_goes_on_is_soon_hidden_for_no_longer_than_its_lease(shop: Workshop) -> None:
-    """Should the function die, another invocation meets the message when the lease is over, not after 90 minutes."""
+class Dies(Exception):
+    """The process of the function ends here."""
+
+
+@pytest.mark.parametrize("method", ["insert", "finish"])
+def test_should_the_function_die_at_once_its_messages_come_again_after_a_lease_and_not_after_90_minutes(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
     shop.dispatch(shop.put_job())
     deliveries = shop.queue.receive(limit=10, wait_seconds=0, visibility_seconds=5_400)
-    settings = replace(shop.settings, first_beat_ms=2 * SECOND)
-    executor = shop.executor(settings=settings)
-    executor.claim_once(deliveries)
 
-    shop.clock.advance(2 * SECOND - 1)
-    executor.heartbeat_once()
-    shop.clock.advance(1)
-    executor.heartbeat_once()
+    def die(*_: Any) -> None:
+        raise Dies
 
-    shop.clock.advance(settings.lease_ms - 1)
+    monkeypatch.setattr(MemoryRunStore, method, die)
+    with pytest.raises(Dies):
+        host_over(shop).handle(event_of(deliveries), Remaining())
+
+    shop.clock.advance(shop.settings.lease_ms - 1)
     assert shop.receive() == []
     shop.clock.advance(1)
     assert len(shop.receive()) == 1
+
+
+def test_all_messages_of_a_batch_are_hidden_by_one_request(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(10):
+        shop.dispatch(shop.put_job(f"job-{number}"))
+    deliveries = shop.queue.receive(limit=10, wait_seconds=0, visibility_seconds=5_400)
+    sizes: list[int] = []
+    monkeypatch.setattr(MemoryDueQueue, "hide_all", lambda _, hidden, **__: sizes.append(len(hidden)))
+
+    host_over(shop).handle(event_of(deliveries), Remaining())
+
+    assert sizes == [10]
+
+
+def test_an_invocation_watches_the_run_of_a_function_that_died_and_takes_it_over(shop: Workshop) -> None:
+    dispatch = shop.dispatch(shop.put_job())
+    shop.clock = Running(shop.clock)  # type: ignore[assignment]
+    shop.claim(shop.executor())
+    shop.clock.advance(shop.settings.lease_ms)
+    deliveries = shop.queue.receive(limit=10, wait_seconds=0, visibility_seconds=5_400)
+
+    answer = host_over(shop).handle(event_of(deliveries), Remaining())
+
+    assert answer == {"batchItemFailures": []}
+    run = shop.run_of(dispatch)
+    assert (run.status, run.token, run.attempt) == (RunStatus.SUCCEEDED, 2, 2)
 
 
 def test_an_empty_event_is_answered(shop: Workshop) -> None:

@@ -71,6 +71,63 @@ def test_a_run_that_waits_for_its_owner_says_so_and_is_counted(shop: Workshop) -
     assert executor.measured()["delayed"] == 1
 
 
+def test_of_runs_that_wait_for_long_none_is_in_flight_and_each_runs_in_the_end(shop: Workshop) -> None:
+    """A lane bears 120,000 messages in flight, of all owners together."""
+    executor = limited(shop, 1)
+    shop.dispatch(shop.put_one_time("first"))
+    [first] = shop.begin_all(executor)
+    dispatches = [shop.dispatch(shop.put_one_time(f"job{number}")) for number in range(30)]
+
+    for _ in range(420):
+        shop.begin_all(executor)
+        while executor.finish_once():
+            pass
+        shop.clock.advance(SECOND)
+        executor.heartbeat_once()
+    assert {shop.run_of(dispatch).status for dispatch in dispatches} == {RunStatus.WAITING}
+    # That of the run which goes on.
+    assert len(shop.queue) == 1
+    assert len(shop.tables.entries[0]) == len(dispatches)
+
+    finish(executor, first)
+    for _ in range(30):
+        shop.clock.advance(130 * SECOND)
+        fire_entries(shop)
+        while begun := shop.begin_all(executor):
+            for live in begun:
+                finish(executor, live)
+            fire_entries(shop)
+    assert {shop.run_of(dispatch).status for dispatch in dispatches} == {RunStatus.SUCCEEDED}
+
+
+def fire_entries(shop: Workshop) -> None:
+    """As a node does, of the waits that are over."""
+    for entry_id, entry in list(shop.tables.entries[0].items()):
+        [run] = [run for run in shop.tables.runs.values() if run.job_key == entry.job_key]
+        if run.lease_until <= shop.clock.now():
+            del shop.tables.entries[0][entry_id]
+            shop.dispatch(shop.tables.jobs[entry.job_key], run.slot, is_single=True)
+
+
+def test_a_run_that_waited_for_long_goes_on_looking_rarely_with_its_new_message(shop: Workshop) -> None:
+    executor = limited(shop, 1)
+    shop.dispatch(shop.put_one_time("first"))
+    shop.begin_all(executor)
+    second = shop.dispatch(shop.put_one_time("second"))
+    for _ in range(400):
+        shop.begin_all(executor)
+        shop.clock.advance(SECOND)
+        executor.heartbeat_once()
+    waits_until = shop.run_of(second).lease_until
+    shop.clock.advance(max(waits_until - shop.clock.now(), 0))
+    executor.heartbeat_once()
+
+    fire_entries(shop)
+    shop.begin_all(executor)
+
+    assert shop.run_of(second).lease_until - shop.clock.now() > 60 * SECOND
+
+
 def test_owners_without_a_maximum_are_not_counted(shop: Workshop) -> None:
     executor = limited(shop, 1)
     for number in range(3):

@@ -34,20 +34,20 @@ def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_defaults_hold_each_other_up() -> None:
     settings = WorkerSettings()
     settings.check()
-    assert (settings.lease_ms, settings.visibility_seconds, settings.threads) == (30_000, 30, 16)
+    assert (settings.lease_ms, settings.visibility_seconds, settings.threads) == (20_000, 20, 16)
 
 
 def test_every_setting_can_be_given() -> None:
     settings = WorkerSettings.from_environment(
         {
-            "CARILLON_WORKER_LEASE_SECONDS": "20",
+            "CARILLON_WORKER_LEASE_SECONDS": "25",
             "CARILLON_LEAD_MS": "500",
             "CARILLON_RUN_RETENTION_DAYS": "90",
             "CARILLON_WORKER_THREADS": "4",
             "CARILLON_OWNER_CONCURRENCY": '{"*": 50}',
         }
     )
-    assert (settings.lease_ms, settings.lead_ms) == (20 * SECOND, 500)
+    assert (settings.lease_ms, settings.lead_ms) == (25 * SECOND, 500)
     assert (settings.run_retention_ms, settings.threads) == (90 * DAY, 4)
     assert settings.owner_maximums.of("any") == 50
 
