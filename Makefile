@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 BOOTSTRAP := @python3 localstack/bootstrap.py
 
-.PHONY: help demo test up down doctor check format unit time-cases simulate api-fuzz acceptance bench synth prefetch
+.PHONY: help demo test up down doctor check format unit time-cases simulate api-fuzz acceptance soak bench synth prefetch
 
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -41,6 +41,9 @@ api-fuzz: ## generated requests against the running stack: must find nothing
 
 acceptance: ## the tests of the whole system
 	$(BOOTSTRAP) acceptance
+
+soak: ## everything at once under chaos, judged by a ledger: make soak MINUTES=20 SEED=1
+	$(BOOTSTRAP) soak --minutes $(or $(MINUTES),20) --seed $(or $(SEED),1) $(if $(URL),--url $(URL))
 
 bench: ## measure, and hold the figures against the budgets: make bench ONLY="wheel dispatch"
 	$(BOOTSTRAP) bench $(ONLY)

@@ -21,6 +21,7 @@ COMMANDS = {
     "simulate": ("localstack.commands", "simulate"),
     "api-fuzz": ("localstack.commands", "api_fuzz"),
     "acceptance": ("localstack.commands", "acceptance"),
+    "soak": ("localstack.commands", "soak"),
     "bench": ("localstack.commands", "bench"),
     "test": ("localstack.commands", "test"),
     "up": ("localstack.terminal", "up_command"),

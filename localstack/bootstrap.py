@@ -27,7 +27,7 @@ from localstack.toolchain.uv import ensure_uv  # noqa: E402
 from localstack.toolchain.uv_settings import uv_environment  # noqa: E402
 
 WITHOUT_CDK = ("check", "format", "unit", "time-cases", "simulate", "down")
-WITH_FAULTS = ("prefetch", "test", "acceptance")
+WITH_FAULTS = ("prefetch", "test", "acceptance", "soak")
 WITH_BUNDLES = ("prefetch", "synth", "test", "infra-tests")
 
 

@@ -63,6 +63,11 @@ def acceptance(arguments: Sequence[str]) -> int:
     return _pytest("tests/acceptance", *arguments)
 
 
+def soak(arguments: Sequence[str]) -> int:
+    """Everything at once for a while, judged by a ledger of its own."""
+    return _python("tests.soak", *arguments)
+
+
 def bench(arguments: Sequence[str]) -> int:
     """All benchmarks, or those named; not part of `test`, for times differ from machine to machine."""
     return _python("tests.benchmarks", *arguments)
