@@ -8,10 +8,20 @@ from carillon.cli.output import Failure, Shown, first_of
 from carillon.client import Client
 from carillon.client.run_documents import Kind, Status
 
-COLUMNS: Final = ("run_id", "kind", "status", "reason", "started_at", "drift_ms.total", "attempt", "error.message")
+COLUMNS: Final = (
+    "run_id",
+    "kind",
+    "status",
+    "reason",
+    "started_at",
+    "drift_ms.total",
+    "attempt",
+    "http_status",
+    "error.message",
+)
+_FAILED: Final = ("job_id", "run_id", "status", "ended_at", "attempt", "http_status", "error.type", "error.message")
 _STATUSES: Final = get_args(Status)
 _KINDS: Final = get_args(Kind)
-_FAILED: Final = ("job_id", "run_id", "status", "ended_at", "attempt", "error.type", "error.message")
 _REDRIVEN: Final = ("job_id", "run_id", "outcome", "starts_at")
 _BACKFILLED: Final = ("slot", "run_id", "outcome")
 _SLOTS: Final = ("slot", "local", "fires", "marks")

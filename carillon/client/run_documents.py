@@ -17,6 +17,7 @@ class Attempt(TypedDict):
     attempt: int
     started_at: str | None
     ended_at: str | None
+    http_status: int | None
     error: RunError | None
     worker_id: str
 
@@ -61,6 +62,8 @@ class Run(TypedDict):
     retry_at: str | None
     cancel_requested_at: str | None
     drift_ms: Drift | None
+    #: Of the webhook's answer to the last attempt.
+    http_status: int | None
     output: str | None
     error: RunError | None
     progress: str | None

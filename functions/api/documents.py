@@ -86,6 +86,7 @@ def run_document(job_id: str, run: Run) -> Document:
         "cancel_requested_at": _instant(run.cancel_requested_at),
         "retry_at": _instant(run.lease_until) if run.status is RunStatus.WAITING else None,
         "drift_ms": None if run.drift is None else dict(run.drift),
+        "http_status": run.http_status,
         "output": run.output,
         "error": _error(run.error),
         "progress": run.progress,
@@ -252,6 +253,7 @@ def _attempt(attempt: Attempt) -> Document:
         "attempt": attempt.attempt,
         "started_at": _instant(attempt.started_at),
         "ended_at": _instant(attempt.ended_at),
+        "http_status": attempt.http_status,
         "error": _error(attempt.error),
         "worker_id": attempt.worker_id,
     }

@@ -33,6 +33,7 @@ def finish_after(live: LiveRun, outcome: Outcome, *, now: Instant, retention_ms:
         ended_at=ended_at,
         worker_id=run.worker_id,
         error=None if error is None else _shortened(error, _ATTEMPT_ERROR_LENGTH),
+        http_status=outcome.http_status,
     )
     finish = Finish(
         key=run.key,
@@ -58,7 +59,7 @@ def finish_after(live: LiveRun, outcome: Outcome, *, now: Instant, retention_ms:
         dice=dice,
     )
     if isinstance(decision, Exhausted):
-        return finish
+        return _explained(finish, decision)
     return replace(
         finish,
         status=RunStatus.WAITING,
@@ -66,6 +67,13 @@ def finish_after(live: LiveRun, outcome: Outcome, *, now: Instant, retention_ms:
         attempt=run.attempt + 1,
         tried_since=began_at,
     )
+
+
+def _explained(finish: Finish, decision: Exhausted) -> Finish:
+    if finish.error is None or decision.detail is None:
+        return finish
+    message = f"{finish.error.message}; not tried again: {decision.detail}"
+    return replace(finish, error=_shortened(replace(finish.error, message=message), MAX_ERROR_LENGTH))
 
 
 def _failure_of(outcome: Outcome) -> Failure:

@@ -15,9 +15,10 @@ from functions.worker.settings import WorkerSettings
 from functions.worker.targets import Target, Targets
 from functions.worker.targets.aws_api import AwsApiTarget
 from functions.worker.targets.gate import Gate
-from functions.worker.targets.guarded_pool import guarded_pool_manager
+from functions.worker.targets.guard import Guard
 from functions.worker.targets.handler import HandlerTarget
 from functions.worker.targets.http import HttpTarget
+from functions.worker.targets.http_client import HttpClient
 from functions.worker.targets.lambda_function import LambdaTarget
 from functions.worker.targets.pausing import Pauses
 from functions.worker.targets.secrets import Secrets
@@ -121,9 +122,7 @@ def parts_from(environment: Mapping[str, str], *, host: str, longest_wait_second
         entry_store=DynamoEntryStore(dynamodb, tables, calls),
         job_store=job_store,
         targets=traced(
-            _targets_from(
-                environment, clock, settings=settings, job_store=job_store, access=access, announcements=announcements
-            ),
+            _targets_from(environment, clock, job_store=job_store, access=access, announcements=announcements),
             traces,
         ),
         clock=clock,
@@ -149,22 +148,17 @@ def _targets_from(
     environment: Mapping[str, str],
     clock: Clock,
     *,
-    settings: WorkerSettings,
     job_store: JobStore,
     access: AccessStore,
     announcements: Announcements,
 ) -> Targets:
     register_handlers(environment)
-    connections = guarded_pool_manager(
-        internal=parse_internal_targets(environment.get(INTERNAL_TARGETS_VARIABLE, "")),
-        connections_per_host=settings.threads,
-        clock=clock,
-    )
+    guard = Guard(parse_internal_targets(environment.get(INTERNAL_TARGETS_VARIABLE, "")), clock)
     rules = GrantRules(is_http_open=not http_needs_grant(environment), own=OwnResources(own_resources(environment)))
     gate = Gate(rules, access, clock, region=region(environment))
     api = BotoAwsApi(clock)
     webhooks = HttpTarget(
-        connections,
+        HttpClient(guard, clock),
         clock,
         gate=gate,
         secrets=Secrets(api, clock),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from shared.domain.durations import format_duration
 from shared.domain.instants import Instant
 from shared.domain.job import RetryPolicy
+from shared.domain.limits import MAX_RETRY_AGE_MS
 from shared.domain.run import RunStatus
 
 #: A run whose worker died is claimed at least this often, whatever its policy: that was no failure of the job.
@@ -14,7 +16,7 @@ LEAST_CLAIMS = 3
 #: Failures that no repetition mends. They are repeated only where `retry_on` names them.
 PERMANENT = frozenset({
     "http_1xx", "http_3xx", "http_4xx", "refused_address", "unknown_target", "unknown_handler", "unreadable_job",
-    "not_granted", "gone",
+    "not_granted", "gone", "tls",
 })  # fmt: skip
 #: Statuses of the class 4xx that ask to come again: Request Timeout, Too Early, Too Many Requests.
 TRANSIENT_STATUSES = frozenset({408, 425, 429})
@@ -32,6 +34,8 @@ class Exhausted:
     """No further attempt. `reason`: `attempts`, `age`, or `error` (of a kind that is not repeated)."""
 
     reason: str
+    #: For people, where the failure itself does not show it.
+    detail: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +62,20 @@ def decide(
         return Exhausted("attempts")
     if not is_repeated(policy, failure):
         return Exhausted("error")
-    wait_ms = int(longest_wait_ms(policy, attempt) * dice)
-    retry_at = Instant(now + max(wait_ms, failure.retry_after_ms or 0))
-    return RetryAt(retry_at) if retry_at <= began_at + policy.max_age_ms else Exhausted("age")
+    wait_ms, asked_ms = int(longest_wait_ms(policy, attempt) * dice), _asked_wait_ms(policy, failure)
+    retry_at = Instant(now + max(wait_ms, asked_ms))
+    if retry_at <= began_at + policy.max_age_ms:
+        return RetryAt(retry_at)
+    if asked_ms <= wait_ms:
+        return Exhausted("age")
+    asked, age = format_duration(asked_ms), format_duration(policy.max_age_ms)
+    return Exhausted("age", f"Retry-After asks for {asked}, which is beyond retry.max_age ({age})")
+
+
+def _asked_wait_ms(policy: RetryPolicy, failure: Failure) -> int:
+    """What the other side asked for: `cap` where that is further than any policy reaches, for nobody means it."""
+    asked_ms = failure.retry_after_ms or 0
+    return policy.cap_ms if asked_ms > MAX_RETRY_AGE_MS else asked_ms
 
 
 def longest_wait_ms(policy: RetryPolicy, attempt: int) -> int:

@@ -56,6 +56,8 @@ class Attempt:
     ended_at: Instant | None
     worker_id: str
     error: RunError | None = None
+    #: Of the webhook's answer, where there was one.
+    http_status: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,11 @@ class Run:
     @property
     def key(self) -> RunKey:
         return RunKey(self.job_key, self.run_id)
+
+    @property
+    def http_status(self) -> int | None:
+        """Of the answer to the last attempt; None where that had none, or no attempt has ended."""
+        return self.attempts[-1].http_status if self.attempts else None
 
     def waiting(self, finish: Finish) -> Run:
         """The run as a finish with status WAITING leaves it, as far as a single-fire entry must know."""

@@ -37,7 +37,7 @@ def test_every_field_comes_back_as_it_was(stores: Stores) -> None:
         output="",
         error=error,
         progress="50 %",
-        attempts=(Attempt(1, None, Instant(3), "w", error), Attempt(2, Instant(4), None, "")),
+        attempts=(Attempt(1, None, Instant(3), "w", error, 504), Attempt(2, Instant(4), None, "")),
         gap=Gap(Instant(1), Instant(2), 2),
         expires_at=Instant(NOW + 1_234),
     )

@@ -60,7 +60,7 @@ def test_runs_are_erased_by_parts_and_alive_ones_stay(stores: Stores) -> None:
 def test_a_finish_stores_what_it_says_and_keeps_the_rest(stores: Stores) -> None:
     past = Attempt(1, NOW, NOW, "worker-1")
     run = stored_run(stores, make_run(token=2, attempts=(past,), started_at=Instant(1), progress="p"))
-    attempt = Attempt(2, Instant(NOW + 1), Instant(NOW + 2), "worker-2", RunError("ValueError", ""))
+    attempt = Attempt(2, Instant(NOW + 1), Instant(NOW + 2), "worker-2", RunError("http_5xx", ""), 503)
     finish = finish_of(
         run,
         status=RunStatus.FAILED,

@@ -28,6 +28,7 @@ _MEMBERS: Final[Mapping[str, Any]] = {
     "owner": "node-1",
     "drift_ms": {"total": 4, "dispatch": 0, "queue": 0, "claim": 0, "start": 4},
     "completion": "done",
+    "http_status": 200,
     "output": "sent to 3 readers",
     "version": "0.1.0",
     "tzdata": "2026.3",

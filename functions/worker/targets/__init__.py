@@ -5,9 +5,10 @@ an exception. Neither payload nor headers nor output reach a log.
 
 Words for what went wrong, by which retry policies choose (exceptions of handlers and functions go by their own names):
 
-    http_3xx http_4xx http_5xx   the answer of a webhook
+    http_3xx http_4xx http_5xx   the answer of a webhook; http_1xx is a change of protocols that nobody asked for
     timeout                      no answer in time: the run is TIMED_OUT
     connect                      nothing was sent
+    tls                          nothing was sent: no TLS with the receiver, or a certificate that is not trusted
     throttled                    refused because of its rate
     refused                      refused, certainly not done
     outcome_unknown              sent, and perhaps done

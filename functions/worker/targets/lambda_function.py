@@ -34,8 +34,8 @@ class LambdaTarget:
                     parameters={
                         "FunctionName": function_arn,
                         "InvocationType": "RequestResponse" if is_sync else "Event",
-                        "Payload": json.dumps(call.payload, separators=(",", ":")).encode(),
-                    },
+                    }
+                    | _event_of(call),
                     region=function_arn.split(":")[3],
                     timeout_ms=call.timeout_ms,
                     role=role_of(call, LAMBDA),
@@ -47,6 +47,11 @@ class LambdaTarget:
         if not is_sync:
             return succeeded(answer.get("ResponseMetadata", {}).get("RequestId"), completion="accepted")
         return _outcome_of(answer)
+
+
+def _event_of(call: Call) -> dict[str, bytes]:
+    """Nothing where nothing was given: the function gets an empty object then, as of any caller, and not null."""
+    return {} if call.payload is None else {"Payload": json.dumps(call.payload, separators=(",", ":")).encode()}
 
 
 def _outcome_of(answer: Mapping[str, Any]) -> Outcome:

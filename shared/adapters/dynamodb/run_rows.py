@@ -150,9 +150,16 @@ def failure_slice(key: RunKey) -> Value:
 
 def _attempt_to_json(attempt: Attempt) -> list[Any]:
     error = None if attempt.error is None else _error_to_json(attempt.error)
-    return [attempt.attempt, attempt.started_at, attempt.ended_at, attempt.worker_id, error]
+    return [attempt.attempt, attempt.started_at, attempt.ended_at, attempt.worker_id, error, attempt.http_status]
 
 
 def _attempt_from_json(stored: list[Any]) -> Attempt:
-    attempt, started_at, ended_at, worker_id, error, *_ = stored
-    return Attempt(attempt, started_at, ended_at, worker_id, None if error is None else _error_from_json(error))
+    attempt, started_at, ended_at, worker_id, error, *later = stored
+    return Attempt(
+        attempt,
+        started_at,
+        ended_at,
+        worker_id,
+        error=None if error is None else _error_from_json(error),
+        http_status=later[0] if later else None,
+    )

@@ -9,7 +9,7 @@ from shared.domain.limits import MAX_URL_LENGTH
 from shared.domain.targets.reading import shown
 from shared.domain.templates import PLACEHOLDERS, Values, filled
 
-_NOT_IN_URL = re.compile(r"[^\x21-\x7e]|[\"<>\\^`{|}]")
+NOT_IN_URL = re.compile(r"[^\x21-\x7e]|[\"<>\\^`{|}]")
 
 
 def fault_of_url(url: object, *, is_templated: bool = True) -> str | None:
@@ -20,7 +20,7 @@ def fault_of_url(url: object, *, is_templated: bool = True) -> str | None:
         return f"a URL has at most {MAX_URL_LENGTH} characters, this one has {len(url)}"
     names = PLACEHOLDERS if is_templated else ()
     one, other = (filled_url(url, dict.fromkeys(names, digit)) for digit in "12")
-    if found := _NOT_IN_URL.search(one):
+    if found := NOT_IN_URL.search(one):
         return f"the character {found.group()!r} at position {found.start()} must be percent-encoded (a host: punycode)"
     try:
         parts, same = urlsplit(one), urlsplit(other)

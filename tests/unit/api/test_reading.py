@@ -26,6 +26,7 @@ RUN_MEMBERS = [
     "fencing_token",
     "worker_id",
     "completion",
+    "http_status",
     "enqueued_at",
     "received_at",
     "started_at",
@@ -163,7 +164,10 @@ def test_a_run_is_shown_with_every_member_and_its_drift() -> None:
         worker_id="worker-1",
         token=2,
         error=RunError("http_5xx", "503 Service Unavailable"),
-        attempts=(Attempt(1, None, run.slot, "worker-0", RunError("lost", "lease ran out")),),
+        attempts=(
+            Attempt(1, None, run.slot, "worker-0", RunError("lost", "lease ran out")),
+            Attempt(2, run.slot, run.slot, "worker-1", RunError("http_5xx", "503"), http_status=503),
+        ),
     )
     world.tables.put_run(stored, None)
     reply = world.send("GET", f"{PATH}/runs/{run.run_id}")
@@ -174,7 +178,11 @@ def test_a_run_is_shown_with_every_member_and_its_drift() -> None:
     assert (reply.json["fencing_token"], reply.json["status"]) == (2, "failed")
     assert reply.json["drift_ms"] == {"total": 4, "dispatch": 0, "queue": 0, "claim": 0, "start": 4}
     assert reply.json["error"] == {"type": "http_5xx", "message": "503 Service Unavailable"}
-    assert reply.json["attempts"][0]["worker_id"] == "worker-0"
+    assert [(each["worker_id"], each["http_status"]) for each in reply.json["attempts"]] == [
+        ("worker-0", None),
+        ("worker-1", 503),
+    ]
+    assert reply.json["http_status"] == 503
 
 
 def test_a_run_that_has_not_started_has_no_drift() -> None:

@@ -103,7 +103,9 @@ def test_failed_runs_are_listed_and_redriven(carillon: Terminal) -> None:
     carillon("redrive", "--group", "none")
     assert (len(carillon.rows), carillon.err) == (1, "0 run again\n")
     assert carillon.json("redrive", "--job", "nightly", "--rate", "2", "--limit", "5")["redriven"] == 1
-    assert carillon("failed").rows == [["JOB_ID", "RUN_ID", "STATUS", "ENDED_AT", "ATTEMPT", "TYPE", "MESSAGE"]]
+    assert carillon("failed").rows == [
+        ["JOB_ID", "RUN_ID", "STATUS", "ENDED_AT", "ATTEMPT", "HTTP_STATUS", "TYPE", "MESSAGE"]
+    ]
 
 
 def test_past_slots_are_run(carillon: Terminal) -> None:

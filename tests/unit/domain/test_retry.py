@@ -80,7 +80,19 @@ def test_no_attempt_starts_when_the_run_is_older_than_its_policy_bears() -> None
 def test_the_other_side_may_ask_for_a_longer_wait() -> None:
     assert decided(failure=replace(BROKEN, retry_after_ms=90 * SECOND)) == RetryAt(Instant(NOW + 90 * SECOND))
     assert decided(failure=replace(BROKEN, retry_after_ms=1)) == RetryAt(Instant(NOW + 2 * SECOND - 1))
-    assert decided(failure=replace(BROKEN, retry_after_ms=DAY + MINUTE)) == Exhausted("age")
+
+
+def test_a_wait_beyond_the_age_says_both() -> None:
+    found = decided(failure=replace(BROKEN, retry_after_ms=DAY + MINUTE))
+
+    assert found == Exhausted("age", "Retry-After asks for PT1441M, which is beyond retry.max_age (P1D)")
+
+
+@pytest.mark.parametrize("asked_ms", [7 * DAY + 1, 10**15])
+def test_a_wait_that_no_policy_reaches_is_the_cap(asked_ms: int) -> None:
+    found = decided(failure=replace(BROKEN, retry_after_ms=asked_ms))
+
+    assert found == RetryAt(Instant(NOW + POLICY.cap_ms))
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 
-def write_self_signed(folder: Path, host: str) -> Path:
-    """A PEM file with key and certificate, as `ssl` loads it."""
+def write_self_signed(folder: Path, host: str, *, days: int = 1) -> Path:
+    """A PEM file with key and certificate, as `ssl` loads it, which ends in so many days."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
     now = datetime.now(tz=UTC)
@@ -22,8 +22,8 @@ def write_self_signed(folder: Path, host: str) -> Path:
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
+        .not_valid_before(now - timedelta(days=2))
+        .not_valid_after(now + timedelta(days=days))
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
         .sign(key, hashes.SHA256())
     )

@@ -22,6 +22,16 @@ _WAIT_SECONDS = 10.0
 Step = bytes | Callable[[socket.socket], None]
 
 
+def stall(connection: socket.socket) -> None:
+    """Say nothing more, until the other side has gone."""
+    with suppress(OSError):
+        while connection.recv(65_536):
+            pass
+
+
+STALL: Step = stall
+
+
 @dataclass
 class RawReceiver:
     port: int

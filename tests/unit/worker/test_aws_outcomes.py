@@ -64,6 +64,16 @@ def test_a_function_is_called_with_the_payload_in_its_region_and_time() -> None:
     assert json.loads(call.parameters["Payload"]) == {"n": "ü"}
 
 
+@pytest.mark.parametrize("invocation", ["sync", "async"])
+def test_a_function_without_a_payload_is_given_none(invocation: str) -> None:
+    """AWS makes an empty object of it, which most functions expect, and null of the JSON text `null`."""
+    api = RecordedApi({})
+
+    invoked(api, invocation)
+
+    assert "Payload" not in api.calls[0].parameters
+
+
 def test_an_asynchronous_function_has_only_accepted() -> None:
     api = RecordedApi({"ResponseMetadata": {"RequestId": "id-1"}})
 

@@ -186,6 +186,20 @@ def test_retry_after_is_honoured(shop: Workshop) -> None:
     assert shop.run_of(dispatch).lease_until == shop.clock.now() + 50 * SECOND
 
 
+def test_a_retry_after_beyond_the_age_ends_the_run_and_its_error_says_why(shop: Workshop) -> None:
+    policy = replace(SHORT, max_age_ms=HOUR)
+    dispatch = failing(shop, policy, failed("http_5xx", "it answered 503", retry_after_ms=2 * HOUR))
+
+    shop.run_all(next_worker(shop))
+
+    run = shop.run_of(dispatch)
+    assert run.status is RunStatus.FAILED
+    assert run.error is not None
+    assert run.error.message == (
+        "it answered 503; not tried again: Retry-After asks for PT2H, which is beyond retry.max_age (PT1H)"
+    )
+
+
 def test_a_crash_between_the_row_and_the_hiding_loses_nothing(shop: Workshop) -> None:
     dispatch = failing(shop, SHORT)
     deliveries = shop.receive()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ssl
 from dataclasses import dataclass, field
 from threading import Event
 from typing import Any
 
 from functions.worker.targets import Call, Outcome
 from functions.worker.targets.gate import Gate
-from functions.worker.targets.guarded_pool import guarded_pool_manager
+from functions.worker.targets.guard import Guard
 from functions.worker.targets.http import HttpTarget
+from functions.worker.targets.http_client import HttpClient
+from functions.worker.targets.loop_thread import LoopThread
 from functions.worker.targets.pausing import Pauses
 from functions.worker.targets.secrets import Secrets
 from functions.worker.targets.signatures import Signatures
@@ -25,6 +28,8 @@ from tests.unit.worker.recorded_api import RecordedApi
 SLOT = Instant(1_795_743_000_000)
 OWNER = "owner"
 REGION = "eu-central-1"
+#: One for all tests.
+LOOP = LoopThread()
 
 
 def call_of(
@@ -66,6 +71,7 @@ class Webhooks:
     internal: frozenset[HostPort] = frozenset()
     clock: Clock = field(default_factory=ManualClock)
     rules: GrantRules = GrantRules()
+    trust: ssl.SSLContext | None = None
 
     def __post_init__(self) -> None:
         self.tables = MemoryTables()
@@ -74,7 +80,7 @@ class Webhooks:
         self.api = RecordedApi()
         self.gate = Gate(self.rules, self.access, self.clock, region=REGION)
         self.target = HttpTarget(
-            guarded_pool_manager(internal=self.internal, connections_per_host=4, clock=self.clock),
+            HttpClient(Guard(self.internal, self.clock), self.clock, loop=LOOP, trust=self.trust),
             self.clock,
             gate=self.gate,
             secrets=Secrets(self.api, self.clock),

@@ -25,6 +25,9 @@ from functions.api.openapi.shapes import (
 
 _OF_RUN: Final = {**OF_JOB, "run_id": "20261127T013000000Z"}
 _RUN_ERROR: Final = nullable(record({"type": TEXT, "message": TEXT}))
+_HTTP_STATUS: Final = nullable({"type": "integer"}) | {
+    "description": "Of the webhook's answer to the (last) attempt; null where there was none."
+}
 _RUN: Final = record(
     {
         "run_id": RUN_ID_SCHEMA,
@@ -45,6 +48,7 @@ _RUN: Final = record(
         "cancel_requested_at": nullable(INSTANT),
         "retry_at": nullable(INSTANT),
         "drift_ms": DRIFT,
+        "http_status": _HTTP_STATUS,
         "output": nullable(TEXT),
         "error": _RUN_ERROR,
         "progress": nullable(TEXT),
@@ -55,6 +59,7 @@ _RUN: Final = record(
                     "attempt": COUNT,
                     "started_at": nullable(INSTANT),
                     "ended_at": nullable(INSTANT),
+                    "http_status": _HTTP_STATUS,
                     "error": _RUN_ERROR,
                     "worker_id": TEXT,
                 }

@@ -68,6 +68,10 @@ _TARGET: Final[Schema] = {
                 "templates": _TEMPLATES,
             },
             "required": ["type", "url"],
+            "description": (
+                "Sent once an attempt, on a connection of its own, path and query byte for byte; without a payload it"
+                " has no body. The first final status counts. To another origin a redirect takes no headers of the job."
+            ),
         },
         {
             "type": "object",
