@@ -20,6 +20,11 @@ from functions.worker.targets.wires import Wire
 
 #: Of status line and headers together; browsers take as much.
 MAX_HEAD_BYTES = 256 * 1024
+#: Reading a head takes h11 microseconds a line, and meanwhile no other receiver is heard. Real ones send some hundred.
+MAX_HEAD_LINES = 2_000
+_BLANK_LINE = re.compile(rb"\n\r?\n")
+#: Of a chunk's size, or of trailers.
+_MOST_BETWEEN_CHUNKS = 16 * 1024
 _MOST_INFORMATIONAL = 100
 _STATUS = re.compile(rb"HTTP/\d\.\d ([1-9]\d\d)[ \t\r\n]")
 _START_BYTES = 16
@@ -123,11 +128,14 @@ class _Reading:
         raise NoAnswer(f"more than {_MOST_INFORMATIONAL} informational answers")
 
     async def _next_head(self) -> Answer:
+        data = b"\n"
         while True:
+            if b"\n" in data and self._has_too_many_lines():
+                return self._unreadable("too many lines")
             try:
                 event = self._connection.next_event()
             except h11.RemoteProtocolError as error:
-                return self._unreadable(error)
+                return self._unreadable(str(error))
             if event is not h11.NEED_DATA:
                 assert isinstance(event, h11.InformationalResponse | h11.Response)
                 self._start = self._connection.trailing_data[0][:_START_BYTES]
@@ -138,11 +146,16 @@ class _Reading:
             self._connection.receive_data(data)
             self._start = (self._start + data)[:_START_BYTES]
 
-    def _unreadable(self, error: h11.RemoteProtocolError) -> Answer:
-        """What is known of a head that h11 refuses; it reads on behind it."""
+    def _has_too_many_lines(self) -> bool:
+        found = self._connection.trailing_data[0]
+        end = _BLANK_LINE.search(found)
+        return found.count(b"\n", 0, end.start() if end else len(found)) > MAX_HEAD_LINES
+
+    def _unreadable(self, why: str) -> Answer:
+        """What is known of a head that is not to be read; the next one begins behind it."""
         found = _STATUS.match(self._start)
         if found is None:
-            raise NoAnswer(f"no HTTP: {error}") from error
+            raise NoAnswer(f"no HTTP: {why}")
         rest = self._connection.trailing_data[0]
         self._connection, _ = _sent(self._request)
         if rest:
@@ -166,6 +179,8 @@ class _Reading:
         while True:
             event = self._connection.next_event()
             if event is h11.NEED_DATA:
+                if len(self._connection.trailing_data[0]) > _MOST_BETWEEN_CHUNKS:
+                    return
                 self._connection.receive_data(await self._wire.receive())
             elif not isinstance(event, h11.Data) or not body.add(bytes(event.data)):
                 return

@@ -10,7 +10,7 @@ import socket
 import ssl
 from typing import Protocol
 
-_CHUNK = 64 * 1024
+_CHUNK = 16 * 1024
 
 
 class TlsRefused(Exception):

@@ -107,6 +107,8 @@ def chunks() -> Iterator[Case]:
     yield Case("chunks that end early", [chunked + b"4\r\nmine\r\n", close])
     yield Case("chunks and a reset", [chunked + b"4\r\nmine\r\n", reset])
     yield Case("an encoding nobody knows", [head(b"Transfer-Encoding: rot13") + b"mine", close], output=None)
+    yield Case("a chunk with an endless extension", [chunked + b"4\r\nmine\r\n0;" + b"x" * 100_000])
+    yield Case("endless trailers", [chunked + b"4\r\nmine\r\n0\r\n" + b"X: y\r\n" * 50_000])
     yield late("chunks and silence", chunked + b"4\r\nmine\r\n", http_status=200)
 
 
@@ -142,6 +144,12 @@ def heads() -> Iterator[Case]:
         "headers of 300 KB", [head(*(b"X-%d: %s" % (each, b"y" * 1_000) for each in range(300)), length)], output=None
     )
     yield Case("headers without end", [b"HTTP/1.1 200 OK\r\n" + b"X-Y: z\r\n" * 40_000], output=None)
+    yield Case("3,000 headers", [head(*[b"X: y"] * 3_000, length) + b"mine"], output=None)
+    yield refused("3,000 headers of a 410", 410, head(*[b"X: y"] * 3_000, length, status=b"410 X") + b"mine")
+    yield Case(
+        "3,000 headers of a 103", [head(*[b"X: y"] * 3_000, status=b"103 X") + OK], AGAIN, None, None, "outcome_unknown"
+    )
+    yield Case("a body of blank lines", [head(b"Content-Length: 4000") + b"\n" * 4_000], output="\n" * 4_000)
     yield Case("a folded header", [head(b"X-Folded: a\r\n b\r\n\tc", length) + b"mine"])
     yield Case("a NUL in a header", [head(b"X-Nul: a\0b", length) + b"mine"], output=None)
     yield Case("a NUL in a name", [head(b"X-\0: a", length) + b"mine"], output=None)
