@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 
 from shared.domain.entry import Entry
 from shared.domain.instants import Instant
-from shared.domain.schedules import fire_at, slots
+from shared.domain.schedules import first_to_fire, last_to_fire, missed
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +25,12 @@ class Recall:
         entry = self.entry
         if entry.schedule is None:
             return []
-        newest: deque[Instant] = deque(maxlen=most)
-        # A slot fires at most `window_ms` later.
-        start = max(self.since, entry.from_at, after - entry.schedule.window_ms)
-        for slot in slots(entry.schedule, Instant(start - 1)):
-            if slot >= self.before or slot > until:
-                break
-            due_at = fire_at(entry.schedule, entry.job_key, slot)
-            if after < due_at <= until and slot not in self.unsettled:
-                newest.append(slot)
-        return list(newest)
+        # Arithmetic: of a job that fires each second the window alone may hold a day of slots.
+        schedule, key = entry.schedule, entry.job_key
+        first = first_to_fire(schedule, key, since=max(self.since, entry.from_at), floor=Instant(after + 1))
+        last = last_to_fire(schedule, key, after=Instant(self.since - 1), until=until)
+        if first is None or last is None:
+            return []
+        last = min(last, Instant(self.before - 1))
+        fired = missed(schedule, Instant(first - 1), last, newest=most + len(self.unsettled))
+        return [slot for slot in fired.newest if slot not in self.unsettled][-most:]

@@ -17,7 +17,7 @@ from shared.domain.instants import Instant
 from shared.domain.job import Job, JobState
 from shared.domain.keys import EntryKey, announced_id, run_id_of, schedule_name
 from shared.domain.run import Run, RunKind
-from shared.domain.schedules import At, Misfire, Schedule, fire_at, next_slot, slots
+from shared.domain.schedules import At, Misfire, Schedule, fire_at, first_to_fire, next_slot
 from shared.domain.sharding import shard_of
 
 
@@ -156,17 +156,12 @@ def first_unsettled(entry: Entry, watermark: Instant) -> Instant | None:
     """The take-over rule: the slot at which an owner that loads this entry starts, or None when none is left.
 
     A single fire is always dispatched. A fresh entry starts at its first slot >= from_at with fire_at >= next_at, since
-    the watermark may have passed before the entry became visible. Any other starts behind the watermark, enumerated
-    from `watermark - window`, because a slot before the watermark can fire behind it.
+    the watermark may have passed before the entry became visible. Any other starts behind the watermark: at a slot
+    before it, where that fires behind it.
     """
     if entry.is_single:
         return entry.slot
     if entry.schedule is None:
         return None
-    floor = entry.next_at if entry.fresh else max(watermark + 1, entry.next_at)
-    # A slot fires at most `window_ms` later, so no earlier slot can reach the floor.
-    start = max(entry.from_at, floor - entry.schedule.window_ms)
-    for slot in slots(entry.schedule, Instant(start - 1)):
-        if fire_at(entry.schedule, entry.job_key, slot) >= floor:
-            return slot
-    return None
+    floor = entry.next_at if entry.fresh else Instant(max(watermark + 1, entry.next_at))
+    return first_to_fire(entry.schedule, entry.job_key, since=entry.from_at, floor=floor)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import date
 from functools import lru_cache
 
-from shared.domain.instants import DAY, Instant
+from shared.domain.instants import DAY, SECOND, Instant
 from shared.domain.schedules import intervals
 from shared.domain.schedules.cron_parse import parse_cron
 from shared.domain.schedules.daylight import ZonedCron
@@ -29,6 +29,26 @@ def next_slot(schedule: Schedule, after: Instant) -> Instant | None:
     else:
         found = schedule.instant if schedule.instant > after and not _is_excluded(schedule) else None
     return None if found is None or (end is not None and found > end) else found
+
+
+def last_slot(schedule: Schedule, after: Instant, until: Instant) -> Instant | None:
+    """The last slot in (after, until]; None when there is none. A day of seconds costs no more than a day of hours."""
+    reach = SECOND
+    while (found := next_slot(schedule, start := Instant(max(after, until - reach)))) is None or found > until:
+        if start <= after:
+            return None
+        reach *= 4
+    # Invariant: `low` is a slot, and none lies in (high, until].
+    low, high = found, until
+    while (found := next_slot(schedule, low)) is not None and found <= high:
+        low = found
+        middle = Instant((low + high) // 2)
+        found = next_slot(schedule, middle)
+        if found is not None and found <= high:
+            low = found
+        else:
+            high = middle
+    return low
 
 
 def slots(schedule: Schedule, after: Instant) -> Iterator[Instant]:
