@@ -6,8 +6,8 @@ passed. What lies on its way to a later place is met at neither, so a read says 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from shared.domain.instants import SECOND, Instant
 
@@ -17,6 +17,17 @@ SHORT_OF_MS = 10 * SECOND
 NEVER = Instant(1 << 62)
 
 
+@dataclass(slots=True, eq=False)
+class Reading:
+    """A load or sweep of the table that goes on; several may at once."""
+
+    started_at: Instant
+    #: It cannot say anything about what lies behind this.
+    blind_from: Instant
+    #: Ids of entries that left memory, whose rows it may still have as they were before.
+    gone: set[str]
+
+
 @dataclass(slots=True)
 class Coverage:
     #: Start of the last complete load and sweep.
@@ -24,8 +35,7 @@ class Coverage:
     swept_at: Instant | None = None
     #: All entries with next_at up to here were read, and none of them went back to the table since.
     until: Instant = Instant(0)
-    #: The read that goes on cannot say anything about what lies behind this.
-    _blind_from: Instant = NEVER
+    _readings: list[Reading] = field(default_factory=list)
 
     def needs_load(self, now: Instant, *, every_ms: int) -> bool:
         """Never loaded, not for a while, or cut short so that sweeps alone do not reach what is due."""
@@ -33,27 +43,41 @@ class Coverage:
             return True
         return self.until < now - SHORT_OF_MS and now >= self.loaded_at + SHORT_OF_MS
 
-    def begin_read(self, on_their_way: Iterable[Instant]) -> None:
-        """A read begins while entries are on their way to these instants."""
-        self._blind_from = min(on_their_way, default=NEVER)
+    def begin_read(self, started_at: Instant, to_delete: Iterable[str], to_move: Mapping[str, Instant]) -> Reading:
+        """A read begins while the rows of these entries are not deleted yet, nor moved to these instants."""
+        reading = Reading(started_at, min(to_move.values(), default=NEVER), {*to_delete, *to_move})
+        self._readings.append(reading)
+        return reading
 
-    def loaded(self, *, started_at: Instant, until: Instant) -> None:
+    def end_read(self, reading: Reading) -> None:
+        """It is over, or was broken off: then it has said nothing."""
+        self._readings = [each for each in self._readings if each is not reading]
+
+    def loaded(self, reading: Reading, *, until: Instant) -> None:
         """Everything with next_at <= until was read."""
-        self.loaded_at = started_at
-        self._extend(until)
+        self.loaded_at = reading.started_at
+        self._extend(reading, until)
         if self.swept_at is None:
-            self.swept_at = started_at
+            self.swept_at = reading.started_at
+        self.end_read(reading)
 
-    def swept(self, *, started_at: Instant, since: Instant, until: Instant) -> None:
+    def swept(self, reading: Reading, *, since: Instant, until: Instant) -> None:
         """Everything with since <= next_at <= until was read."""
-        self.swept_at = started_at
+        self.swept_at = reading.started_at
         if since <= self.until:
-            self._extend(until)
+            self._extend(reading, until)
+        self.end_read(reading)
 
-    def _extend(self, until: Instant) -> None:
-        self.until = max(self.until, Instant(min(until, self._blind_from - 1)))
+    def _extend(self, reading: Reading, until: Instant) -> None:
+        self.until = max(self.until, Instant(min(until, reading.blind_from - 1)))
+
+    def left(self, entry_id: str) -> None:
+        """The entry left memory: what goes on may read it as it was."""
+        for reading in self._readings:
+            reading.gone.add(entry_id)
 
     def without(self, instant: Instant) -> None:
         """An entry that is not in memory fires then: it must be read before the watermark may pass."""
-        self._blind_from = min(self._blind_from, instant)
+        for reading in self._readings:
+            reading.blind_from = min(reading.blind_from, instant)
         self.until = min(self.until, Instant(instant - 1))

@@ -56,6 +56,7 @@ class Gauges:
     lag: LoopLag
     _reported: Counts = field(default_factory=Counts)
     _beats: int = 0
+    _failures: int = 0
 
     def take(self) -> Values:
         node = self.node
@@ -64,13 +65,18 @@ class Gauges:
         counts, beats = node.counts.copy(), node.owned.beats
         added, self._reported = counts.since(self._reported), counts
         beaten, self._beats = beats - self._beats, beats
+        failures = node.owned.setbacks.count
+        failed, self._failures = failures - self._failures, failures
         shards = list(node.shards.values())
+        aside = sum(len(shard.aside) for shard in shards) + len(node.owned.setbacks)
         return {
             **{name: added[of] for name, of in COUNTED.items() if of in added},
             **node.ports.announcements.measured(),
             "beats": beaten,
             "shards_owned": len(shards),
             **({"shards_unowned": node.owned.unowned} if node.owned.unowned else {}),
+            **({"set_aside": aside} if aside else {}),
+            **({"step_failures": failed} if failed else {}),
             "wheel_size": sum(shard.resident_count for shard in shards),
             "progress_lag": node.owned.lag_ms(now),
             "loop_lag": self.lag.take_ms(),

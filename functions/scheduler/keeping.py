@@ -31,7 +31,7 @@ class Keeper:
 
         Raises StoreError; what is not done is done next time, by this owner or the next one.
         """
-        self.owned.in_turn(self._tidy)
+        self.owned.in_turn("tidy", self._tidy)
 
     def _tidy(self, shard: Shard) -> None:
         with self.owned.lock:
@@ -82,7 +82,7 @@ class Keeper:
 
     def checkpoint_once(self) -> None:
         """Make each watermark durable that has risen, and then mark the entries it speaks for. Raises StoreError."""
-        self.owned.in_turn(self._checkpoint)
+        self.owned.in_turn("checkpoint", self._checkpoint)
 
     def _checkpoint(self, shard: Shard) -> None:
         with self.owned.lock:

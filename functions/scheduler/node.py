@@ -67,19 +67,23 @@ class Node:
 
     def plan_once(self) -> None:
         """Read the fleet, drop what was lost, take what is due to this node. Raises StoreError."""
-        self.owned.plan_once(self._reader.load)
+        self.owned.plan_once()
 
-    def load_once(self) -> None:
-        """Load each shard that needs it. Raises StoreError: the rest comes next time."""
-        self._reader.load_once()
+    def load_once(self) -> bool:
+        """Load shards that need it, for a slice of time; whether there is more. Raises StoreError: the rest comes next
+        time.
+        """
+        return self._reader.load_once()
 
-    def sweep_once(self) -> None:
-        """Read what the API wrote since the last sweep. Raises StoreError: a shard's next sweep looks back further."""
-        self._reader.sweep_once()
+    def sweep_once(self) -> bool:
+        """Read what the API wrote since the last sweep, for a slice of time; whether there is more. Raises StoreError:
+        a shard's next sweep looks back further.
+        """
+        return self._reader.sweep_once()
 
-    def look_ahead_once(self) -> None:
-        """Meet herds early. Raises StoreError: the same is read again next time."""
-        self._reader.look_ahead_once()
+    def look_ahead_once(self) -> bool:
+        """Meet herds early, for a slice of time; whether there is more. Raises StoreError: the same is read again."""
+        return self._reader.look_ahead_once()
 
     def tick_once(self) -> None:
         """Move what is due from the wheels to the outbox; nothing when this node may not dispatch."""

@@ -6,13 +6,16 @@ held across a call to a port.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from threading import RLock
+from typing import TypeAlias
 
 from functions.scheduler.herds import Herds
 from functions.scheduler.membership import Observer, Trust
 from functions.scheduler.planning import plan
+from functions.scheduler.setbacks import Setbacks
 from functions.scheduler.settings import Ports, Settings, ShardCountPinned
 from functions.scheduler.shard import Shard
 from shared.domain import message
@@ -22,6 +25,9 @@ from shared.domain.instants import Instant
 from shared.observability.logs import logger_for
 
 _log = logger_for("scheduler")
+
+#: Of work that may be broken off after each of them.
+Parts: TypeAlias = Generator[None, None, None]
 
 
 @dataclass(slots=True)
@@ -40,34 +46,69 @@ class Ownership:
     unowned: int = 0
     #: Of all shards together.
     herds: Herds = field(init=False)
+    setbacks: Setbacks = field(init=False)
+    #: To be taken from its live owner, once it is loaded.
+    arriving: Shard | None = None
     _trust: Trust = field(init=False)
     _observer: Observer = field(init=False)
     _beat: int = 0
     _is_firing: bool = True
     _is_skewed: bool = False
+    #: The number of a shard whose lease could not be written.
+    _hard_to_take: int = -1
     _started_at: Instant = field(init=False)
 
     def __post_init__(self) -> None:
         timing = self.settings.timing
         timing.check()
         self.herds = Herds(self.settings.herds)
+        self.setbacks = Setbacks(self.ports.clock, self.ports.randomness)
         self._trust = Trust(timing.trust_ms)
         self._observer = Observer(timing.dead_ms, longest_step_ms=timing.plan_ms * 3 // 2)
         self._started_at = self.ports.clock.now()
 
-    def in_turn(self, act: Callable[[Shard], None]) -> None:
+    def in_turn(self, step: str, act: Callable[[Shard], None]) -> None:
         """Do this with each shard. Raises StoreError as soon as `act` does, and has that shard come last from then on:
-        one whose rows cannot be had keeps no other from its turn.
+        one whose rows cannot be had keeps no other from its turn. Any other fault hurts only its shard, and is logged.
         """
         for shard in list(self.shards.values()):
-            try:
-                act(shard)
-            except StoreError:
-                with self.lock:
-                    if self.shards.get(shard.number) is shard:
-                        others = {number: each for number, each in self.shards.items() if each is not shard}
-                        self.shards = {**others, shard.number: shard}
-                raise
+            if not self.setbacks.holds_up(step, shard.number):
+                with self._turn(step, shard):
+                    act(shard)
+
+    def by_turns(self, step: str, act: Callable[[Shard], Parts]) -> Parts:
+        """The same of what may be broken off after each of its parts."""
+        for shard in list(self.shards.values()):
+            yield from self.by_parts(step, shard, act)
+
+    def by_parts(self, step: str, shard: Shard, act: Callable[[Shard], Parts]) -> Parts:
+        """With one shard, until it is lost."""
+        if not self.setbacks.holds_up(step, shard.number):
+            with self._turn(step, shard), closing(act(shard)) as parts:
+                for _ in parts:
+                    yield
+                    if self.shards.get(shard.number) is not shard:
+                        break
+
+    @contextmanager
+    def _turn(self, step: str, shard: Shard) -> Iterator[None]:
+        try:
+            yield
+        except StoreError:
+            self._put_last(shard)
+            raise
+        except Exception as error:  # noqa: BLE001 (the edge of a shard: a fault in one must not stop the others)
+            self._put_last(shard)
+            self.setbacks.failed(step, shard.number, error)
+            _log.exception("failed", extra={"action": f"step.{step}", "shard": shard.number})
+        else:
+            self.setbacks.went_well(step, shard.number)
+
+    def _put_last(self, shard: Shard) -> None:
+        with self.lock:
+            if self.shards.get(shard.number) is shard:
+                others = {number: each for number, each in self.shards.items() if each is not shard}
+                self.shards = {**others, shard.number: shard}
 
     def pin_shard_count(self) -> None:
         """Check that the fleet has as many shards as this node thinks. Raises ShardCountPinned, StoreError."""
@@ -114,8 +155,10 @@ class Ownership:
             _log.warning("clock", extra={"action": "clock.skew", "skew_ms": skew_ms, "takes_shards": not is_skewed})
         self._is_skewed = is_skewed
 
-    def plan_once(self, load: Callable[[Shard], None]) -> None:
-        """Read the fleet, drop what was lost, take what is due to this node. Raises StoreError."""
+    def plan_once(self) -> None:
+        """Read the fleet, drop what was lost, take what nobody fires, and choose what is to be taken from a live owner:
+        `arriving`. Raises StoreError.
+        """
         started_at = self.ports.clock.monotonic()
         snapshot = self.ports.fleet.snapshot()
         self._observer.observe(snapshot.nodes, at=started_at)
@@ -125,20 +168,44 @@ class Ownership:
         self.unowned = sum(owner not in snapshot.nodes for owner in owners)
         self._trust.epochs_read(started_at=started_at)
         if self._is_skewed or self.settings.node_id not in snapshot.nodes:
+            self.arriving = None
             return
         dead = {node_id for node_id in snapshot.nodes if self._observer.is_dead(node_id)} - {self.settings.node_id}
         me, shard_count = self.settings.node_id, self.settings.shard_count
         planned = plan(snapshot, me=me, holding=self.shards.keys(), dead=dead, shard_count=shard_count)
-        for seen in planned.orphans:
-            self._take(self._shard(seen))
-        if planned.balance is not None:
-            # Loaded before it is taken, so that its slots do not pause.
-            shard = self._shard(planned.balance)
-            load(shard)
-            self._take(shard)
+        self.arriving = self._choose(planned.balance)
+        self._take_all(planned.orphans)
         for node_id in dead:
             if self._observer.silent_ms(node_id) > 10 * self.settings.timing.dead_ms:
                 self.ports.fleet.remove_node(node_id)
+
+    def _choose(self, seen: Lease | None) -> Shard | None:
+        """What is being loaded goes on, unless it has another owner now."""
+        known = self.arriving
+        if seen is None or known is None:
+            return None if seen is None else self._shard(seen)
+        is_same = (known.lease.shard, known.lease.owner, known.lease.epoch) == (seen.shard, seen.owner, seen.epoch)
+        return known if is_same else self._shard(seen)
+
+    def _take_all(self, orphans: Collection[Lease]) -> None:
+        """Raises StoreError: the one that could not be taken comes last at the next plan."""
+        self.setbacks.keep("take", {seen.shard for seen in orphans})
+        for seen in sorted(orphans, key=lambda lease: lease.shard == self._hard_to_take):
+            if self.setbacks.holds_up("take", seen.shard):
+                continue
+            shard = self._shard(seen)
+            try:
+                with self._turn("take", shard):
+                    self._take(shard)
+            except StoreError:
+                self._hard_to_take = seen.shard
+                raise
+
+    def take_loaded(self, shard: Shard) -> None:
+        """From its live owner, unless the plan has changed meanwhile. Raises StoreError."""
+        if self.arriving is shard:
+            self.arriving = None
+            self._take(shard)
 
     def _shard(self, seen: Lease) -> Shard:
         return Shard(seen, self.settings.timing, self.ports.clock.now(), herds=self.herds)
@@ -153,6 +220,7 @@ class Ownership:
         with self.lock:
             if self.shards.pop(number, None) is None:
                 return
+            self.setbacks.forget(number)
             for let_go in self.on_lost:
                 let_go(number)
         owner = stored.owner if stored else None

@@ -51,16 +51,20 @@ class Step:
     run: Callable[[], object]
     every_seconds: float
     longest_pause_seconds: float = LONGEST_PAUSE_SECONDS
+    #: It works in slices, and answers whether another one waits.
+    is_sliced: bool = False
     due_at: float = float("-inf")
     failures: int = 0
 
-    def run_if_due(self, clock: Clock, dice: Randomness) -> None:
+    def run_if_due(self, clock: Clock, dice: Randomness) -> bool:
+        """Whether it has more to do at once, after the other steps had their turn."""
         started_at = clock.monotonic()
         if started_at < self.due_at:
-            return
+            return False
         self.due_at = started_at + self.every_seconds
+        has_more = False
         try:
-            self.run()
+            has_more = bool(self.run()) and self.is_sliced
         except StoreError as error:
             self._pause(dice)
             _log.warning("store", extra={"action": f"step.{self.name}", "error": str(error), "failures": self.failures})
@@ -70,6 +74,9 @@ class Step:
             _log.exception("failed", extra={"action": f"step.{self.name}"})
         else:
             self.failures = 0
+        if has_more:
+            self.due_at = started_at
+        return has_more
 
     def _pause(self, dice: Randomness) -> None:
         """Full jitter."""
@@ -140,9 +147,9 @@ class Runner:
         ]
         housekeeping = [
             Step("plan", node.plan_once, timing.plan_ms / 1000),
-            Step("load", node.load_once, timing.plan_ms / 1000),
-            Step("sweep", node.sweep_once, timing.sweep_ms / 1000),
-            Step("look_ahead", node.look_ahead_once, node.settings.herds.look_ahead_ms / 1000),
+            Step("load", node.load_once, timing.plan_ms / 1000, is_sliced=True),
+            Step("sweep", node.sweep_once, timing.sweep_ms / 1000, is_sliced=True),
+            Step("look_ahead", node.look_ahead_once, node.settings.herds.look_ahead_ms / 1000, is_sliced=True),
             Step("tidy", node.tidy_once, TIDY_MS / 1000),
             Step("checkpoint", node.checkpoint_once, timing.checkpoint_ms / 1000),
             Step("audit", node.audit_once, node.settings.audit.every_ms / 1000),
@@ -168,8 +175,8 @@ class Runner:
         def loop() -> None:
             while not self._stops.is_set():
                 self.pulse.beat(name)
-                for step in steps:
-                    step.run_if_due(self.clock, self.node.ports.randomness)
-                self._stops.wait(pause_seconds)
+                have_more = [step.run_if_due(self.clock, self.node.ports.randomness) for step in steps]
+                if not any(have_more):
+                    self._stops.wait(pause_seconds)
 
         return Thread(target=loop, name=name, daemon=True)

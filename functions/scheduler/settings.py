@@ -60,6 +60,8 @@ class Settings:
     #: Entries in memory, at about 400 B each: with them a node takes less than 300 MB of its 512.
     most_residents: int = 500_000
     senders: int = SENDERS
+    #: How long loads and sweeps go on before the other steps of their thread have a turn.
+    slice_seconds: float = 0.02
     audit: AuditRules = AuditRules()
     herds: HerdRules = HerdRules()
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from functions.scheduler.coverage import NEVER, Coverage
+from functions.scheduler.aside import Aside
+from functions.scheduler.coverage import NEVER, Coverage, Reading
 from functions.scheduler.due import Due, fire_at_of
 from functions.scheduler.firing import fire
 from functions.scheduler.herds import Herds
@@ -20,10 +21,11 @@ from functions.scheduler.wheel import TimingWheel
 from shared.domain.entry import Entry, first_unsettled
 from shared.domain.fleet import Lease
 from shared.domain.instants import SECOND, Instant
-from shared.domain.keys import EntryKey
+from shared.domain.keys import EntryKey, schedule_of
 from shared.domain.run import RunKind
 from shared.domain.schedules import fire_at, next_slot
 from shared.domain.timing import Timing
+from shared.ports import StoredEntry
 
 #: After this the wheel has overlooked a timer.
 OVERLOOKED_MS = 60 * SECOND
@@ -37,6 +39,7 @@ class Shard:
     timing: Timing
     started_at: Instant
     coverage: Coverage = field(default_factory=Coverage)
+    aside: Aside = field(default_factory=Aside)
     herds: Herds = field(default_factory=Herds)
     #: Entries that fire up to here were looked for before their sweep.
     looked_until: Instant = Instant(0)
@@ -52,8 +55,6 @@ class Shard:
     #: What becomes of an entry once everything of it is settled: deleted (None) or moved to this instant.
     _leaving: dict[str, Instant | None] = field(default_factory=dict)
     _tombstones: dict[str, Entry] = field(default_factory=dict)
-    #: Left memory: a read that goes on may have them as they were.
-    _gone: dict[str, None] = field(default_factory=dict)
     _fresh: dict[str, None] = field(default_factory=dict)
     _unsettled: Unsettled = field(init=False)
     #: Where the misfire policy has decided: not each slot up to here has a run.
@@ -108,36 +109,49 @@ class Shard:
     def needs_load(self, now: Instant) -> bool:
         return self.coverage.needs_load(now, every_ms=self.timing.load_ms)
 
-    def begin_read(self) -> None:
+    def begin_read(self, now: Instant) -> Reading:
         """Before a load or sweep reads. What left memory, and the table knows of it, will be read as it is now."""
-        self.coverage.begin_read(self.to_move.values())
-        self._gone = {each: None for each in self._gone if each in self.to_delete or each in self.to_move}
+        return self.coverage.begin_read(now, self.to_delete, self.to_move)
 
-    def end_load(self, *, started_at: Instant, until: Instant) -> None:
-        """A load that began at `started_at` has read everything with next_at <= until."""
+    def end_load(self, reading: Reading, *, until: Instant) -> None:
+        """It has read everything with next_at <= until."""
         self._is_caught_up = True
-        self._fires_since = min(self._fires_since, started_at)
-        self.coverage.loaded(started_at=started_at, until=until)
+        self._fires_since = min(self._fires_since, reading.started_at)
+        self.coverage.loaded(reading, until=until)
+        self.aside.loaded(reading.started_at, moving=self.to_move)
 
-    def end_sweep(self, *, started_at: Instant, since: Instant, until: Instant) -> None:
-        """A sweep that began at `started_at` has read everything with since <= next_at <= until."""
+    def end_sweep(self, reading: Reading, *, since: Instant, until: Instant) -> None:
+        """It has read everything with since <= next_at <= until."""
         self._is_caught_up = True
-        self.coverage.swept(started_at=started_at, since=since, until=until)
+        self.coverage.swept(reading, since=since, until=until)
         for tombstone in list(self._tombstones.values()):
-            if tombstone.next_at < started_at - self.timing.margin_ms:
+            if tombstone.next_at < reading.started_at - self.timing.margin_ms:
                 self.to_delete[tombstone.entry_id] = None
                 del self._tombstones[tombstone.job_key]
 
-    def absorb(self, entry: Entry, now: Instant) -> None:
-        """Take in an entry as it was read. Meeting it again changes nothing."""
-        if entry.entry_id in self._gone or self._is_resident(entry):
+    def knows(self, entry_id: str, reading: Reading) -> bool:
+        """Reading this entry would change nothing: so it need not be decoded."""
+        if entry_id in reading.gone or entry_id in self._residents:
+            return True
+        named = schedule_of(entry_id)
+        if named is None:
+            return False
+        key, generation = named
+        tombstone, known = self._tombstones.get(key), self._residents.get(key)
+        return any(each is not None and each.generation >= generation for each in (tombstone, known))
+
+    def absorb(self, entry: Entry, now: Instant, reading: Reading | None = None) -> None:
+        """Take in an entry as it was read. Meeting it again changes nothing; raises what its schedule does."""
+        if self._is_resident(entry) or (reading is not None and entry.entry_id in reading.gone):
             return
+        # First of all: what cannot be used must change nothing either.
+        slot = first_unsettled(entry, self.lease.watermark)
+        self.aside.take_back(entry.entry_id)
         if not self._supersedes(entry):
             return
         if entry.is_tombstone:
             self._tombstones[entry.job_key] = entry
             return
-        slot = first_unsettled(entry, self.lease.watermark)
         if slot is not None and entry.next_at >= fire_at_of(entry, slot) > now + self.residency_ms:
             # It lies where it belongs, and is read again when its time is near.
             self.coverage.without(entry.next_at)
@@ -146,6 +160,19 @@ class Shard:
         if entry.fresh:
             self._fresh[resident.key] = None
         self._place(resident, now)
+
+    def set_aside(self, entry: StoredEntry, now: Instant) -> bool:
+        """It cannot be used: whether that was not known. Nothing of it is lost, for it stays in the table, and is
+        parked there, fresh, where the watermark spoke for it until now.
+        """
+        named = schedule_of(entry.entry_id)
+        known = None if named is None else self._residents.get(named[0])
+        if named is not None and known is not None and known.generation < named[1]:
+            # Its job was changed, so that what is known of it is not to be fired any more.
+            self._drop(known)
+        if entry.is_spoken_for:
+            self._leave_for(entry.entry_id, Instant(max(entry.next_at, self.lease.watermark + 1)))
+        return self.aside.put(entry.entry_id, now)
 
     def _is_resident(self, entry: Entry) -> bool:
         return self._resident(entry) is not None
@@ -175,7 +202,7 @@ class Shard:
         self._wheel.cancel(key)
         for kept in (self._fresh, self._leaving, self._decided_until, self._residents):
             kept.pop(key, None)
-        self._gone[resident.entry_id] = None
+        self.coverage.left(resident.entry_id)
 
     def _place(self, resident: Resident, now: Instant) -> None:
         """The next slot goes into the wheel; an entry with a far one, or none, goes back to the table."""
@@ -199,8 +226,11 @@ class Shard:
         if leaves_for is None:
             self.to_delete[resident.entry_id] = None
         else:
-            self.to_move[resident.entry_id] = leaves_for
-            self.coverage.without(leaves_for)
+            self._leave_for(resident.entry_id, leaves_for)
+
+    def _leave_for(self, entry_id: str, next_at: Instant) -> None:
+        self.to_move[entry_id] = next_at
+        self.coverage.without(next_at)
 
     # Firing ----------------------------------------------------------------------------------------------------------
 

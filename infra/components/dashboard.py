@@ -25,6 +25,8 @@ _ODD = (
     "events_lost",
 )
 
+_MUST_STAY_0 = ("lost", "overlooked", "refused", "late", "events_lost", "set_aside", "step_failures")
+
 
 class Dashboard(Construct):
     """From what users feel, top, to what may explain it, bottom. Its name is CloudFormation's."""
@@ -37,7 +39,7 @@ class Dashboard(Construct):
             [self._drift(hosts), self._parts(hosts)],
             [self._nodes("Slots", _SUM, "dispatched", "repeated", "resent", "skipped_misfire"), self._runs(hosts)],
             [
-                self._nodes("Must stay 0", _SUM, "lost", "overlooked", "refused", "late", "events_lost"),
+                self._nodes("Must stay 0", _SUM, *_MUST_STAY_0),
                 self._odd(hosts),
             ],
             [

@@ -57,6 +57,15 @@ class Entry:
     def is_tombstone(self) -> bool:
         return self.schedule is None and self.run_id is None
 
+    @property
+    def is_spoken_for(self) -> bool:
+        """The shard's watermark speaks for it."""
+        return not (self.fresh or self.is_single)
+
+    def read(self) -> Entry:
+        """Of an entry as it was stored: it is read already."""
+        return self
+
 
 def single_entry(run: Run, *, shard: int, lane: str) -> Entry:
     """The single-fire entry that brings the WAITING run to a worker at its `lease_until`; `shard` is that of its job.

@@ -64,6 +64,14 @@ def schedule_name(key: str, generation: int) -> str:
     return f"{key}#{generation}"
 
 
+def schedule_of(entry_id: str) -> tuple[str, int] | None:
+    """The job_key and the generation of an entry, from its id; None where it is not that of a schedule."""
+    name = entry_id[1:] if entry_id.startswith(_PARKED) else entry_id.partition("#")[2]
+    key, _, generation = name.partition("#")
+    # A single fire that no schedule made has more parts.
+    return (key, int(generation)) if generation.isdecimal() else None
+
+
 def run_id_of(slot: Instant, suffix: str = "") -> str:
     """`20261127T013000000Z`: the slot, so that ids of one job sort by time; a suffix when no schedule made the slot."""
     return f"{_second(slot // 1000)}{slot % 1000:03d}Z{suffix}"

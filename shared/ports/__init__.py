@@ -11,7 +11,7 @@ from shared.ports.access_store import AccessStore
 from shared.ports.clock import Clock, Randomness
 from shared.ports.dead_letter_queue import DeadLetter, DeadLetterQueue
 from shared.ports.due_queue import Delivery, DueQueue, ReceivedMessages, SendReport
-from shared.ports.entry_store import EntryStore
+from shared.ports.entry_store import EntryStore, StoredEntry
 from shared.ports.fleet_store import FleetStore
 from shared.ports.job_store import (
     Completion,
@@ -62,6 +62,7 @@ __all__ = [
     "RunFilter",
     "RunStore",
     "SendReport",
+    "StoredEntry",
     "WriteOutcome",
     "Written",
 ]

@@ -23,7 +23,6 @@ from shared.adapters.aws.calls import Calls
 from shared.adapters.aws.client import dynamodb_client
 from shared.adapters.aws.direct import directly
 from shared.adapters.dynamodb.batches import WRITE_BATCH
-from shared.adapters.dynamodb.entry_rows import write_entry
 from shared.adapters.dynamodb.entry_store import PAGE_SIZE, DynamoEntryStore
 from shared.adapters.memory.fleet_store import MemoryFleetStore
 from shared.adapters.memory.job_store import MemoryJobStore
@@ -75,7 +74,7 @@ def fill(client: DynamoDBClient, tables: TableNames, entries: int) -> None:
     now = SystemClock().now()
     for page in StoredJobs(entries, 1, now, PERIOD_MS).announced(0, since=Instant(0), until=now):
         for first in range(0, len(page), WRITE_BATCH):
-            rows = [write_entry(entry) for entry in page[first : first + WRITE_BATCH]]
+            rows = [stored.row for stored in page[first : first + WRITE_BATCH]]
             client.batch_write_item(
                 RequestItems={tables.job_schedules: [{"PutRequest": {"Item": row}} for row in rows]}
             )
@@ -100,7 +99,8 @@ def take_over(entry_store: DynamoEntryStore, entries: int) -> dict[str, float]:
     node.beat_once()
     began, cpu = time.monotonic(), time.process_time()
     node.plan_once()
-    node.load_once()
+    while node.load_once():
+        pass
     found = {"seconds": time.monotonic() - began, "cpu_s": time.process_time() - cpu}
     if node.shards[0].resident_count != entries:
         raise SystemExit(f"{node.shards[0].resident_count} of {entries} are resident")

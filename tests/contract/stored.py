@@ -14,7 +14,7 @@ from tests.contract.values import NOW, creation
 def entries_of(stores: Stores) -> list[Entry]:
     reads = (stores.entries.announced, stores.entries.parked)
     pages = [page for read in reads for page in read(1, since=Instant(0), until=Instant(NOW * 2))]
-    return [entry for page in pages for entry in page]
+    return [entry.read() for page in pages for entry in page]
 
 
 def stored_job(stores: Stores, job: Job) -> Job:

@@ -26,7 +26,7 @@ def due(stores: Stores, since: int = 0, until: int = FOREVER, shard: int = 1) ->
     """Announced or parked."""
     reads = (stores.entries.announced, stores.entries.parked)
     pages = [page for read in reads for page in read(shard, since=Instant(since), until=Instant(until))]
-    return [entry for page in pages for entry in page]
+    return [entry.read() for page in pages for entry in page]
 
 
 def test_due_entries_come_in_the_order_of_their_next_fire(stores: Stores) -> None:
@@ -67,9 +67,9 @@ def test_a_page_is_read_when_it_is_asked_for(stores: Stores) -> None:
     first = next(pages)
     stores.entries.delete([entries[-1].key])
 
-    rest = [entry for page in pages for entry in page]
+    rest = [entry.read() for page in pages for entry in page]
 
-    assert first == entries[:PAGE_SIZE]
+    assert [entry.read() for entry in first] == entries[:PAGE_SIZE]
     assert rest == entries[PAGE_SIZE:-1]
 
 
@@ -96,7 +96,8 @@ def parked(stores: Stores, name: str, *moments: int) -> Entry:
 def test_a_move_parks_an_entry_which_is_then_fresh_again(stores: Stores, moments: tuple[int, ...]) -> None:
     entry = parked(stores, "job", *moments)
 
-    assert [found for page in stores.entries.parked(1, since=Instant(0), until=FOREVER) for found in page] == [entry]
+    pages = stores.entries.parked(1, since=Instant(0), until=FOREVER)
+    assert [found.read() for page in pages for found in page] == [entry]
     assert list(stores.entries.announced(1, since=Instant(0), until=FOREVER)) == []
     assert stores.entries.get(entry.key) == entry
 

@@ -53,7 +53,7 @@ def send(handler: Handler, method: str, path: str, body: Any = None, **headers: 
 
 def entries(stores: Stores) -> list[Any]:
     everything = (stores.entries.announced(shard, since=0, until=2**52) for shard in range(SHARD_COUNT))  # type: ignore[arg-type]
-    return [entry for pages in everything for page in pages for entry in page]
+    return [entry.read() for pages in everything for page in pages for entry in page]
 
 
 def statuses(work: Any, times: int = 20) -> list[int]:

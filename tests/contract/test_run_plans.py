@@ -31,7 +31,7 @@ def entry_of(run: Run) -> Entry:
 def entries(stores: Stores) -> list[Entry]:
     until = Instant(NOW + 100 * MINUTE)
     return [
-        entry
+        entry.read()
         for shard in range(4)
         for page in stores.entries.announced(shard, since=Instant(0), until=until)
         for entry in page

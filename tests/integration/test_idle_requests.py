@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -38,7 +39,7 @@ def node(meter: Meter, emulator_endpoint: str, tables: TableNames) -> Iterator[N
     ports = Ports(
         DynamoFleetStore(client, tables, calls), *stores, DynamoRunStore(client, tables, calls), {}, clock, dice
     )
-    made = Node(ports, Settings("node-1", "test", SHARDS))
+    made = Node(ports, Settings("node-1", "test", SHARDS, slice_seconds=math.inf))
     made.start()
     for _ in range(3):
         made.beat_once()

@@ -105,11 +105,12 @@ class NodeProcess:
     def _turn(self, steps: list[Step], pause_ms: int, *, is_hot: bool) -> None:
         clock, dice = self.node.ports.clock, self.node.ports.randomness
         while not self._is_stopping:
-            for step in steps:
-                step.run_if_due(clock, dice)
+            have_more = [step.run_if_due(clock, dice) for step in steps]
             if is_hot:
                 pause_ms = self._idle_ms(steps)
                 self._engine.nap_until(self._engine.now + pause_ms)
+                continue
+            if any(have_more):
                 continue
             due_at = min(step.due_at for step in steps)
             wait_ms = int((due_at - clock.monotonic()) * SECOND) + 1
@@ -118,9 +119,11 @@ class NodeProcess:
     def _watched(self, name: str, run: Callable[[], object]) -> Callable[[], object]:
         """A fault of a store is met again at the next turn; anything else is a bug, which the runner would log."""
 
-        def watched() -> None:
+        def watched() -> object:
+            setbacks = self.node.owned.setbacks
+            before = setbacks.count
             try:
-                run()
+                return run()
             except StoreError as error:
                 self._world.note(self.host.name, f"step {name} failed", (error,), None)
                 raise
@@ -128,6 +131,11 @@ class NodeProcess:
                 self._world.crashed(error, name)
                 raise
             finally:
+                if setbacks.count > before:
+                    # Of one shard: the step went on with the others.
+                    self._world.ledger.violate("bug", f"{self.host.name}.{name}: {setbacks.last!r}")
+                if any(shard.aside for shard in self.node.shards.values()):
+                    self._world.ledger.violate("bug", f"{self.host.name}.{name}: an entry was set aside")
                 # The real hot loop looks every 10 ms, so before the next step may end.
                 if name not in _LEAVES_NOTHING_TO_SEND:
                     self._engine.wake(self._hot)

@@ -8,12 +8,13 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from typing import Final
 
-from functions.scheduler.recovery.forecast import forecasts
+from functions.scheduler.recovery.forecast import Forecast, forecasts
 from functions.scheduler.recovery.report import Misfires, lines_of
 from functions.scheduler.recovery.restoring import Restore, newest_common, restore, targets_of
 from functions.scheduler.recovery.wiring import Reach, reach, tables_of
 from shared.domain.errors import CarillonError
 from shared.domain.instants import SECOND, Instant, parse_rfc3339, to_rfc3339
+from shared.ports import StoredEntry
 
 FIRST_SHOWN: Final = 20
 _FAILED: Final = 1
@@ -24,12 +25,17 @@ def misfires(reached: Reach) -> Misfires:
     now, snapshot = reached.clock.now(), reached.fleet.snapshot()
     shards = range(snapshot.control.shard_count or 0)
     watermarks = {shard: snapshot.lease(shard).watermark for shard in shards}
-    found = []
+    found: list[Forecast] = []
+    unreadable: dict[str, str] = {}
+
+    def put_aside(entry: StoredEntry, error: Exception) -> None:
+        unreadable[entry.entry_id] = repr(error)
+
     for shard, watermark in watermarks.items():
         reads = (reached.entries.announced, reached.entries.parked)
         pages = (page for read in reads for page in read(shard, since=Instant(0), until=now))
-        found += list(forecasts((entry for page in pages for entry in page), watermark, now))
-    return Misfires(snapshot.control.is_firing, now, watermarks, found)
+        found += forecasts((entry for page in pages for entry in page), watermark, now, put_aside)
+    return Misfires(snapshot.control.is_firing, now, watermarks, found, unreadable)
 
 
 def _restore(chosen: Namespace) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,6 +12,7 @@ from shared.domain.entry import Entry, first_unsettled
 from shared.domain.instants import Instant
 from shared.domain.run import RunKind
 from shared.domain.schedules import missed, next_slot
+from shared.ports import StoredEntry
 
 SINGLE: Final = "once"
 
@@ -39,9 +40,25 @@ class Forecast:
         return SINGLE if self.entry.is_single else self.entry.misfire.policy
 
 
-def forecasts(entries: Iterable[Entry], watermark: Instant, now: Instant) -> Iterator[Forecast]:
-    """Of each entry that has something due; the newest generation of a job speaks for it, as in a node's memory."""
-    met = list(entries)
+def _raise(_entry: StoredEntry, error: Exception) -> None:
+    raise error
+
+
+def forecasts(
+    entries: Iterable[StoredEntry],
+    watermark: Instant,
+    now: Instant,
+    unreadable: Callable[[StoredEntry, Exception], None] = _raise,
+) -> Iterator[Forecast]:
+    """Of each entry that has something due; the newest generation of a job speaks for it, as in a node's memory. What
+    cannot be read, or whose slots cannot be found, is told to `unreadable`.
+    """
+    met = []
+    for stored in entries:
+        try:
+            met.append(stored.read())
+        except Exception as error:  # noqa: BLE001 (one entry hides no other)
+            unreadable(stored, error)
     newest: dict[str, int] = {}
     for entry in met:
         if _is_of_schedule(entry):
@@ -49,7 +66,11 @@ def forecasts(entries: Iterable[Entry], watermark: Instant, now: Instant) -> Ite
     for entry in met:
         if _is_of_schedule(entry) and entry.generation < newest[entry.job_key]:
             continue
-        found = forecast(entry, watermark, now)
+        try:
+            found = forecast(entry, watermark, now)
+        except Exception as error:  # noqa: BLE001 (one entry hides no other)
+            unreadable(entry, error)
+            continue
         if found is not None:
             yield found
 

@@ -20,6 +20,8 @@ class Misfires:
     now: Instant
     watermarks: Mapping[int, Instant]
     found: Sequence[Forecast] = field(default_factory=tuple)
+    #: Entries that this release cannot read, by entry_id, and why: what becomes of them is not known.
+    unreadable: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def oldest_first(self) -> list[Forecast]:
@@ -31,6 +33,8 @@ def lines_of(misfires: Misfires, *, first: int) -> Iterator[str]:
     brake = "off" if not misfires.is_firing else "ON: nodes of these tables fire already"
     since = min(misfires.watermarks.values(), default=misfires.now)
     yield f"firing is {brake}; settled up to {to_rfc3339(since)}, now {to_rfc3339(misfires.now)}"
+    for entry_id, why in misfires.unreadable.items():
+        yield f"cannot be read, and is not counted: {entry_id}: {why}"
     if not misfires.found:
         yield "nothing is due"
         return

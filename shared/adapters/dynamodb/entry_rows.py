@@ -5,6 +5,7 @@ Only a parked entry has an attribute `next_at`, and so a place in the index; the
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from sys import intern
 
 from shared.adapters.dynamodb.attributes import Row, flag, read_text, read_whole, text, whole
@@ -27,6 +28,7 @@ PARTITION = "shard"
 SORT = "entry_id"
 NEXT_AT = "next_at"
 FRESH = "fresh"
+RUN_ID = "run_id"
 IS_FRESH = flag(True)
 
 COLUMNS = (
@@ -37,7 +39,7 @@ COLUMNS = (
     shared_column("schedule", encode, decode),
     shared_column("misfire", misfire_to_json, misfire_from_json),
     flag_column(FRESH, absent=False),
-    text_column("run_id"),
+    text_column(RUN_ID),
     whole_column("slot"),
     whole_column("attempt", absent=1),
     text_column("kind", RunKind, absent=RunKind.SCHEDULED),
@@ -56,10 +58,41 @@ def write_entry(entry: Entry) -> Row:
     return row
 
 
+def next_at_of(row: Row) -> Instant:
+    return Instant(read_whole(row[NEXT_AT])) if NEXT_AT in row else announced_at(read_text(row[SORT]))
+
+
 def read_entry(row: Row) -> Entry:
     entry_id = read_text(row[SORT])
-    next_at = Instant(read_whole(row[NEXT_AT])) if NEXT_AT in row else announced_at(entry_id)
-    return Entry(shard=read_whole(row[PARTITION]), entry_id=entry_id, next_at=next_at, **read_columns(COLUMNS, row))
+    return Entry(
+        shard=read_whole(row[PARTITION]), entry_id=entry_id, next_at=next_at_of(row), **read_columns(COLUMNS, row)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """An entry as its row, not decoded yet."""
+
+    row: Row
+
+    @property
+    def entry_id(self) -> str:
+        return read_text(self.row[SORT])
+
+    @property
+    def next_at(self) -> Instant:
+        try:
+            return next_at_of(self.row)
+        except ValueError:
+            # A place that no release writes. Whatever it owes, it owes since ever.
+            return Instant(0)
+
+    @property
+    def is_spoken_for(self) -> bool:
+        return not (FRESH in self.row or RUN_ID in self.row)
+
+    def read(self) -> Entry:
+        return read_entry(self.row)
 
 
 def parked(row: Row, at: Instant) -> Row:

@@ -8,6 +8,7 @@ from shared.adapters.aws.faults import ConditionFailed, TransactionRefused
 from shared.adapters.dynamodb import conditions, entry_rows
 from shared.adapters.dynamodb.attributes import Row, text, whole
 from shared.adapters.dynamodb.batches import Batches
+from shared.adapters.dynamodb.entry_rows import StoredRow
 from shared.adapters.dynamodb.queries import Queries, Query
 from shared.adapters.dynamodb.statements import Statements, update
 from shared.config import TableNames
@@ -39,7 +40,7 @@ class DynamoEntryStore:
         self._batches = Batches(client, calls)
         self._statements = Statements(client, calls)
 
-    def announced(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
+    def announced(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[StoredRow]]:
         # Every id has a name behind its instant, so no id of the next millisecond is within this.
         first, behind = announced_id(max(since, Instant(0)), ""), announced_id(Instant(until + 1), "")
         query = Query(
@@ -50,7 +51,7 @@ class DynamoEntryStore:
         )
         return self._pages("entries.announced", query, since, until)
 
-    def parked(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
+    def parked(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[StoredRow]]:
         query = Query(
             table=self._table,
             index="by_next",
@@ -60,11 +61,11 @@ class DynamoEntryStore:
         )
         return self._pages("entries.parked", query, since, until)
 
-    def _pages(self, operation: str, query: Query, since: Instant, until: Instant) -> Iterator[list[Entry]]:
+    def _pages(self, operation: str, query: Query, since: Instant, until: Instant) -> Iterator[list[StoredRow]]:
         if since > until:
             return
         for rows in self._queries.pages(operation, query):
-            yield [entry_rows.read_entry(row) for row in rows]
+            yield [StoredRow(row) for row in rows]
 
     def get(self, key: EntryKey) -> Entry | None:
         row = self._row(key)
@@ -84,7 +85,7 @@ class DynamoEntryStore:
         row = None if key.is_parked else self._row(key)
         if row is None:
             return self._raise(key.parked, next_at)
-        if entry_rows.read_entry(row).next_at >= next_at:
+        if StoredRow(row).next_at >= next_at:
             return False
         try:
             self._park(row, next_at)
@@ -124,7 +125,7 @@ class DynamoEntryStore:
             )
         except ConditionFailed as failed:
             # There already, perhaps by an attempt whose answer was lost.
-            return failed.row is not None and entry_rows.read_entry(failed.row).next_at == next_at
+            return failed.row is not None and entry_rows.next_at_of(failed.row) == next_at
         return True
 
     def clear_fresh(self, keys: Collection[EntryKey]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from shared.adapters.dynamodb.attributes import Row, text, whole
-from shared.adapters.dynamodb.entry_rows import read_entry, write_entry
+from shared.adapters.dynamodb.entry_rows import StoredRow, write_entry
 from shared.domain.entry import Entry
 from shared.domain.instants import DAY, SECOND, Instant
 from shared.domain.keys import EntryKey, announced_id, schedule_name
@@ -70,14 +70,14 @@ class StoredJobs:
 
     # The port.
 
-    def announced(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:
+    def announced(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[StoredRow]]:
         if since > self.now - DAY + SECOND or until < self.now - DAY:
             return
         numbers = range(shard, self.count, self.shard_count)
         for first in range(0, len(numbers), PAGE):
-            yield [read_entry(self.row(shard, number)) for number in numbers[first : first + PAGE]]
+            yield [StoredRow(self.row(shard, number)) for number in numbers[first : first + PAGE]]
 
-    def parked(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[Entry]]:  # noqa: ARG002
+    def parked(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[StoredRow]]:  # noqa: ARG002
         return iter(())
 
     def get(self, key: EntryKey) -> Entry | None:

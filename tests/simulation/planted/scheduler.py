@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 from unittest.mock import patch
@@ -10,9 +10,8 @@ from unittest.mock import patch
 from functions.scheduler import dispatching
 from functions.scheduler.due import Due
 from functions.scheduler.membership import Observer
-from functions.scheduler.reading import Reader
+from functions.scheduler.reading import Pages, Reader
 from functions.scheduler.shard import Shard
-from shared.domain.entry import Entry
 from shared.domain.instants import SECOND, Instant
 from shared.domain.keys import run_id_of
 from shared.domain.run import Run
@@ -51,7 +50,7 @@ def _settle_and_leave_the_job(self: Shard, due: Due, *, by_row: bool = False) ->
 _SETTLE = Shard.settle
 
 
-def _announced_pages(self: Reader, shard: Shard, since: Instant, until: Instant) -> Iterator[list[Entry]]:
+def _announced_pages(self: Reader, shard: Shard, since: Instant, until: Instant) -> Pages:
     yield from self.owned.ports.entries.announced(shard.number, since=since, until=until)
 
 

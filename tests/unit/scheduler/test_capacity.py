@@ -194,9 +194,9 @@ def test_watermarks_follow_the_sweeps_when_loads_are_cut() -> None:
 def shard_with(job: Job) -> Shard:
     """A shard that was loaded when there was room, and from then on keeps entries for three minutes."""
     shard = Shard(Lease(0, "a", 1), TIMING, job.from_at)
-    shard.begin_read()
-    shard.absorb(entry_of(job, shard_count=1), job.from_at)
-    shard.end_load(started_at=job.from_at, until=Instant(job.from_at + 20 * MINUTE))
+    reading = shard.begin_read(job.from_at)
+    shard.absorb(entry_of(job, shard_count=1), job.from_at, reading)
+    shard.end_load(reading, until=Instant(job.from_at + 20 * MINUTE))
     shard.residency_ms = 3 * MINUTE
     return shard
 
@@ -229,9 +229,9 @@ def test_a_read_while_the_move_is_not_done_does_not_free_it() -> None:
     shard = shard_with(job)
     first = Instant(job.from_at + 5 * MINUTE)
     fire_all(shard, first)
-    shard.begin_read()
-    shard.absorb(entry_of(job, shard_count=1), first)
-    shard.end_load(started_at=first, until=Instant(first + 20 * MINUTE))
+    reading = shard.begin_read(first)
+    shard.absorb(entry_of(job, shard_count=1), first, reading)
+    shard.end_load(reading, until=Instant(first + 20 * MINUTE))
 
     shard.expire(Instant(first + 6 * MINUTE), limit=100)
     assert shard.safe_watermark() == first + 5 * MINUTE - 1
@@ -241,9 +241,9 @@ def test_a_read_that_goes_on_while_it_leaves_does_not_free_it() -> None:
     job = World().create("tick", every="PT5M")
     shard = shard_with(job)
     first = Instant(job.from_at + 5 * MINUTE)
-    shard.begin_read()
+    reading = shard.begin_read(first)
     fire_all(shard, first)
-    shard.end_load(started_at=first, until=Instant(first + 20 * MINUTE))
+    shard.end_load(reading, until=Instant(first + 20 * MINUTE))
 
     shard.expire(Instant(first + 6 * MINUTE), limit=100)
     assert shard.safe_watermark() == first + 5 * MINUTE - 1
@@ -255,15 +255,15 @@ def test_a_read_after_the_move_frees_it() -> None:
     first = Instant(job.from_at + 5 * MINUTE)
     fire_all(shard, first)
     shard.tidied([], dict(shard.to_move), [])
-    shard.begin_read()
-    shard.absorb(parked(job, Instant(first + 5 * MINUTE)), first)
-    shard.end_load(started_at=first, until=Instant(first + 3 * MINUTE))
+    reading = shard.begin_read(first)
+    shard.absorb(parked(job, Instant(first + 5 * MINUTE)), first, reading)
+    shard.end_load(reading, until=Instant(first + 3 * MINUTE))
     assert shard.resident_count == 0
 
-    shard.begin_read()
     now = Instant(first + 5 * MINUTE - SECOND)
-    shard.absorb(parked(job, Instant(first + 5 * MINUTE)), now)
-    shard.end_sweep(started_at=now, since=Instant(first), until=Instant(now + 2 * SECOND))
+    reading = shard.begin_read(now)
+    shard.absorb(parked(job, Instant(first + 5 * MINUTE)), now, reading)
+    shard.end_sweep(reading, since=Instant(first), until=Instant(now + 2 * SECOND))
     assert [due.slot for due in fire_all(shard, Instant(first + 5 * MINUTE))] == [first + 5 * MINUTE]
     assert shard.safe_watermark() == first + 5 * MINUTE + TIMING.lead_ms
 

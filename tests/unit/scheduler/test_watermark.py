@@ -28,8 +28,7 @@ def fresh_entry(name: str, next_at: int, interval_ms: int) -> Entry:
 def shard_that_fired(entry: Entry, until: Instant) -> Shard:
     """Loaded, and everything of the entry until then is settled."""
     shard = Shard(Lease(0, "a", 1), TIMING, NOW)
-    shard.begin_read()
-    shard.end_load(started_at=NOW, until=Instant(NOW + TIMING.horizon_ms))
+    shard.end_load(shard.begin_read(NOW), until=Instant(NOW + TIMING.horizon_ms))
     shard.absorb(entry, NOW)
     for due in shard.expire(until, limit=1_000):
         shard.settle(due)
@@ -93,8 +92,7 @@ def test_no_watermark_before_the_table_was_read_since_the_take() -> None:
     assert shard.safe_watermark() is not None
     shard.taken(Lease(0, "a", 2))
     assert shard.safe_watermark() is None
-    shard.begin_read()
-    shard.end_sweep(started_at=until, since=NOW, until=Instant(until + SECOND))
+    shard.end_sweep(shard.begin_read(until), since=NOW, until=Instant(until + SECOND))
     assert shard.safe_watermark() is not None
 
 
@@ -138,7 +136,7 @@ def test_a_crowd_that_the_wheel_opens_by_parts_is_not_passed() -> None:
     """The wheel may answer nothing while it sorts a crowded bucket; what is due there is unsettled all the same."""
     now = NOW
     shard = Shard(Lease(0, "a", 1), TIMING, now)
-    shard.begin_read()
+    reading = shard.begin_read(now)
     fires_at = Instant(now + 500_000)
     for number in range(9_000):
         entry = Entry(
@@ -152,8 +150,8 @@ def test_a_crowd_that_the_wheel_opens_by_parts_is_not_passed() -> None:
             run_id="r",
             slot=Instant(fires_at + number % 1_000),
         )
-        shard.absorb(entry, now)
-    shard.end_load(started_at=now, until=Instant(now + 600_000))
+        shard.absorb(entry, now, reading)
+    shard.end_load(reading, until=Instant(now + 600_000))
     late, fired = Instant(fires_at + 5_000), 0
     while fired < 9_000:
         dues = shard.expire(late, limit=1_000)
@@ -184,8 +182,7 @@ def test_a_fresh_entry_is_marked_once_however_often_it_fires() -> None:
 def test_a_job_whose_last_slot_no_worker_had_is_ended_before_the_watermark_passes() -> None:
     until = Instant(NOW + 10 * SECOND)
     shard = Shard(Lease(0, "a", 1), TIMING, NOW)
-    shard.begin_read()
-    shard.end_load(started_at=NOW, until=Instant(NOW + TIMING.horizon_ms))
+    shard.end_load(shard.begin_read(NOW), until=Instant(NOW + TIMING.horizon_ms))
     once = replace(fresh_entry("once", NOW, SECOND), schedule=At(instant=NOW))
     shard.absorb(once, NOW)
     [last] = shard.expire(until, limit=1_000)
