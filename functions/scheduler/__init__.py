@@ -37,9 +37,9 @@ Learning of changes. The API never speaks to a node. It writes an entry (for eve
 `next_at = now`, as a tombstone when nothing is left to fire), and sweeps find it: each looks back MARGIN further than
 the start of the last complete one, which is more than the slowest write with the worst clock can lag.
 
-Reading takes its time. Loads and sweeps go on in slices of twenty milliseconds, between which plans, checkpoints and each
-other have their turn, and take in a few entries at a time, so that the lock is held for moments. What is known already
-is not even decoded. What was just taken is loaded first.
+Reading takes its time. Loads and sweeps go on in slices of twenty milliseconds, between which plans, checkpoints and
+each other have their turn, and take in a few entries at a time, so that the lock is held for moments. What is known
+already is not even decoded. What was just taken is loaded first.
 
 What cannot be used. An entry that names a time zone this node lacks, or was written by a later release, is set aside by
 name (`aside.py`); so is, for a while, a shard with which a step fails (`setbacks.py`). The others go on. A single fire
@@ -93,7 +93,7 @@ a take's answer is lost                        the next plan reads the lease as 
                                                takes it again
 an API write commits late                      within MARGIN: a sweep still looks there
 two nodes take one shard                       conditional on the epoch: one of them
-an entry cannot be read                        set aside by name, and looked at again; W leaves to the table what it owes
+an entry cannot be read                        set aside by name, and looked at again; the table remembers what it owes
 the brake is on                                nobody ticks; when it is off, the misfire policy decides what still fires
 a message expires, or a queue is purged        no run a minute after fire_at: the audit dispatches the slot again
 a node starts while the table is out           it waits; its first beat and plan come when the table does

@@ -185,7 +185,7 @@ def _of_nodes(watched: Watched) -> Iterator[Rule]:
     least, most = cloudwatch.Stats.MINIMUM, cloudwatch.Stats.MAXIMUM
     yield Rule("Unowned shards", "No node that lives owns some shard.", of("shards_unowned", least), points=2, of=2)
     yield Rule(
-        "Set aside",
+        "Entries set aside",
         "A node cannot read an entry, or cannot do its work with a shard, and goes on without it.",
         of("set_aside", most),
         points=2,

@@ -60,7 +60,6 @@ UNITS: Mapping[str, str] = MappingProxyType(
         "beats": "Count",
         "shards_owned": "Count",
         "shards_unowned": "Count",
-        "set_aside": "Count",
         "step_failures": "Count",
         "wheel_size": "Count",
         "loop_lag": "Milliseconds",

@@ -26,7 +26,7 @@ GUARDED = {
     "drift-over-the-objective": "drift",
     "set-aside": "set_aside",
     "unowned-shards": "shards_unowned",
-    "set-aside": "set_aside",
+    "entries-set-aside": "set_aside",
     "no-beat": "beats",
     "no-progress": "progress_lag",
     "dead-letters": "ApproximateNumberOfMessagesVisible",
