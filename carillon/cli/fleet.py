@@ -24,7 +24,10 @@ def show_fleet(client: Client, chosen: Namespace) -> Shown:
     fleet = client.fleet()
     if chosen.json:
         return Shown(fleet)
-    nodes = ", ".join(f"{node['node_id']} ({len(node['shards'])} shards, {node['version']})" for node in fleet["nodes"])
+    nodes = ", ".join(
+        f"{node['node_id']} ({len(node['shards'])} shards, {node['version']}, {node['status']})"
+        for node in fleet["nodes"]
+    )
     return Shown(fleet["shards"], _SHARDS, f"firing: {'on' if fleet['firing'] else 'off'}; nodes: {nodes or 'none'}")
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 
 class Node(TypedDict):
     node_id: str
+    #: `silent`: no sign of life for 4 s; `unknown`: the process that answers looks for the first time.
+    status: Literal["alive", "silent", "unknown"]
     beat: int
     version: str
     message_version: int
@@ -19,6 +21,7 @@ class Shard(TypedDict):
     owner: str | None
     epoch: int
     watermark: str | None
+    #: How long the oldest slot that is not settled has been due; 0 when nothing is owed.
     lag_ms: int | None
 
 

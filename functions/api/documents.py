@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
 from functions.api.backfilling import Candidate, Verdict
 from functions.api.bodies import Document
 from functions.api.explaining import Evidence, explain, steps_of
+from functions.api.sightings import NodeStatus
 from shared.domain.access import ApiKey
 from shared.domain.durations import format_duration
-from shared.domain.fleet import FleetSnapshot
+from shared.domain.fleet import FleetSnapshot, Lease
 from shared.domain.grants import Grant
 from shared.domain.instants import Instant, to_rfc3339
 from shared.domain.job import Cancellation, Job, JobState, RetryPolicy
@@ -197,8 +198,9 @@ def grant_document(grant: Grant) -> Document:
     }
 
 
-def fleet_document(snapshot: FleetSnapshot, *, shard_count: int, now: Instant) -> Document:
-    """`lag_ms` is how far a shard's watermark lies back; it moves only when something was fired."""
+def fleet_document(
+    snapshot: FleetSnapshot, statuses: Mapping[str, NodeStatus], *, shard_count: int, now: Instant
+) -> Document:
     leases = [snapshot.lease(shard) for shard in range(snapshot.control.shard_count or shard_count)]
     return {
         "firing": snapshot.control.is_firing,
@@ -206,6 +208,7 @@ def fleet_document(snapshot: FleetSnapshot, *, shard_count: int, now: Instant) -
         "nodes": [
             {
                 "node_id": node.node_id,
+                "status": statuses[node.node_id],
                 "beat": node.beat,
                 "version": node.version,
                 "message_version": node.message_version,
@@ -220,11 +223,21 @@ def fleet_document(snapshot: FleetSnapshot, *, shard_count: int, now: Instant) -
                 "owner": lease.owner,
                 "epoch": lease.epoch,
                 "watermark": to_rfc3339(lease.watermark) if lease.watermark else None,
-                "lag_ms": max(0, now - lease.watermark) if lease.watermark else None,
+                "lag_ms": _lag_ms(lease, snapshot, statuses, now),
             }
             for lease in leases
         ],
     }
+
+
+def _lag_ms(lease: Lease, snapshot: FleetSnapshot, statuses: Mapping[str, NodeStatus], now: Instant) -> int | None:
+    """How long the oldest slot has been due that is not settled, as the owner says; 0: it owes nothing. Where no owner
+    speaks, anything since the watermark may be owed.
+    """
+    owner = snapshot.nodes.get(lease.owner or "")
+    if owner is not None and owner.owed_since is not None and statuses[owner.node_id] != "silent":
+        return max(0, now - owner.owed_since.get(lease.shard, now))
+    return max(0, now - lease.watermark) if lease.watermark else None
 
 
 def etag_of(job: Job) -> str:

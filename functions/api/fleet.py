@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from aws_lambda_powertools.event_handler import Request
 
@@ -13,12 +13,15 @@ from functions.api.gate import call_of
 from functions.api.requests import SetFiring
 from functions.api.responses import Answer, answer
 from functions.api.routing import JSON_BODY, Route
+from functions.api.sightings import Sightings
 from shared.domain.access import Scope
 
 
 @dataclass(frozen=True, slots=True)
 class FleetRoutes:
     backend: Backend
+    #: What this process has seen of the nodes.
+    sightings: Sightings = field(default_factory=Sightings)
 
     def routes(self) -> list[Route]:
         return [
@@ -27,8 +30,11 @@ class FleetRoutes:
         ]
 
     def show(self) -> Answer:
+        clock = self.backend.clock
         snapshot = self.backend.fleet.snapshot()
-        return answer(fleet_document(snapshot, shard_count=self.backend.shard_count, now=self.backend.clock.now()))
+        statuses = self.sightings.look(snapshot.nodes, at=clock.monotonic())
+        document = fleet_document(snapshot, statuses, shard_count=self.backend.shard_count, now=clock.now())
+        return answer(document)
 
     def set_firing(self, body: SetFiring, request: Request) -> Answer:
         """With firing off nobody dispatches within two seconds; what was dispatched before still runs."""

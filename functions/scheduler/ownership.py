@@ -6,7 +6,7 @@ held across a call to a port.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from threading import RLock
@@ -44,6 +44,7 @@ class Ownership:
     beats: int = 0
     skew_ms: int = 0
     unowned: int = 0
+    owed_since: Mapping[int, Instant] = field(default_factory=dict)
     #: Of all shards together.
     herds: Herds = field(init=False)
     setbacks: Setbacks = field(init=False)
@@ -131,12 +132,19 @@ class Ownership:
         with self.lock:
             return max((shard.lag_ms(now) for shard in self.shards.values()), default=0)
 
+    def take_stock(self) -> None:
+        """Of what the shards owe, which the next beat tells: that waits for no lock."""
+        now = self.ports.clock.now()
+        with self.lock:
+            owed = {number: shard.owed_since(now) for number, shard in self.shards.items()}
+        self.owed_since = {number: since for number, since in owed.items() if since is not None}
+
     def beat_once(self) -> None:
         """Show a sign of life; read the brake and the store's clock. Raises StoreError: then trust is not extended."""
         started_at = self.ports.clock.monotonic()
         self._beat += 1
         settings = self.settings
-        row = Node(settings.node_id, self._beat, settings.version, message.VERSION, self._started_at)
+        row = Node(settings.node_id, self._beat, settings.version, message.VERSION, self._started_at, self.owed_since)
         answer = self.ports.fleet.beat(row)
         self._trust.beaten(started_at=started_at, answered_at=self.ports.clock.monotonic())
         self.beats += 1
@@ -160,6 +168,7 @@ class Ownership:
         `arriving`. Raises StoreError.
         """
         started_at = self.ports.clock.monotonic()
+        self.take_stock()
         snapshot = self.ports.fleet.snapshot()
         self._observer.observe(snapshot.nodes, at=started_at)
         self._drop_lost(snapshot)

@@ -99,6 +99,16 @@ class Shard:
         """How long ago the oldest slot was due that is not settled, or the wheel was last found drained."""
         return self._unsettled.lag_ms(now, lead_ms=self.timing.lead_ms)
 
+    def owed_since(self, now: Instant) -> Instant | None:
+        """Since when the oldest slot is due that is not settled; None when all that is due is. While nobody looks into
+        the wheel, such as under the brake, it may say too early an instant.
+        """
+        looked_at = Instant(now - self.timing.lead_ms)
+        if self.next_tick(looked_at) == looked_at:
+            return Instant(now - self.lag_ms(now))
+        oldest = self._unsettled.oldest()
+        return oldest if oldest is not None and oldest <= now else None
+
     def taken(self, lease: Lease) -> None:
         """Owned from now on; no watermark until the table was read once more."""
         self.lease = lease

@@ -45,6 +45,10 @@ class Unsettled:
         """How long ago the oldest of them was due, or the wheel was last found drained."""
         return max(0, now - min(self._fire_at.values(), default=now), now - (self.drained_until - lead_ms))
 
+    def oldest(self) -> Instant | None:
+        """When the first of them fires."""
+        return min(self._fire_at.values(), default=None)
+
     def slots_of(self, entry_ids: Collection[str]) -> dict[str, set[Instant]]:
         """By entry, empty for one that has none."""
         found: dict[str, set[Instant]] = {entry_id: set() for entry_id in entry_ids}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from shared.domain.instants import Instant
@@ -16,6 +17,9 @@ class Node:
     version: str
     message_version: int
     started_at: Instant
+    #: By shard, since when the oldest slot is due that it has not settled; without those where nothing is owed. None: a
+    #: node of an earlier release, which does not say.
+    owed_since: Mapping[int, Instant] | None = None
 
 
 @dataclass(frozen=True, slots=True)

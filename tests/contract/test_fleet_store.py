@@ -10,7 +10,7 @@ from tests.contract.races import race
 from tests.contract.stores import Stores
 from tests.contract.values import NOW
 
-NODE = Node(node_id="node-1", beat=1, version="1.0", message_version=1, started_at=NOW)
+NODE = Node("node-1", 1, "1.0", 1, NOW, {3: Instant(NOW - 7), 12: NOW})
 
 
 def taken(stores: Stores, *, watermark: int = 0) -> Lease:

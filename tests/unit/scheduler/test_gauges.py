@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from functions.scheduler.gauges import COUNTED, Gauges, LoopLag
 from shared.adapters.memory.clock import ManualClock
+from shared.adapters.memory.due_queue import MemoryDueQueue
 from shared.domain.instants import SECOND, Instant, to_rfc3339
+from shared.domain.message import Dispatch
 from shared.observability.metrics import UNITS
+from shared.ports import SendReport
 from tests.unit.scheduler.world import SHARDS, World
 
 
@@ -71,3 +76,47 @@ def test_the_lag_of_a_loop_is_its_longest_pause_beyond_its_interval() -> None:
 
     assert lag.take_ms() == 35
     assert lag.take_ms() == 0
+
+
+class Away(MemoryDueQueue):
+    """Takes nothing."""
+
+    def send(self, dispatches: Sequence[Dispatch]) -> SendReport:  # noqa: ARG002
+        return SendReport()
+
+
+def owed_of(world: World) -> list[int]:
+    """By shard, for how long."""
+    world.nodes[0].owned.take_stock()
+    return sorted(world.now - since for since in world.nodes[0].owned.owed_since.values())
+
+
+def test_nothing_is_owed_while_nothing_is_due() -> None:
+    world = World()
+    world.start_node("a")
+    world.create("later", at=to_rfc3339(Instant(world.now + 200 * SECOND)))
+    world.run(10 * SECOND)
+    world.tables.is_firing = False
+    world.run(100 * SECOND)
+
+    assert owed_of(world) == []
+
+
+def test_what_is_owed_is_told_by_the_beat_from_when_it_is_due_until_it_is_settled() -> None:
+    world = World()
+    world.start_node("a")
+    world.run(2 * SECOND)
+    world.create("once", at=to_rfc3339(Instant(world.now + 10 * SECOND)))
+    world.run(9 * SECOND)
+    assert owed_of(world) == []
+    queue = world.queues["default"]
+    world.queues["default"] = Away(world.clock)
+    world.run(5 * SECOND)
+    [told] = [node.owed_since for node in world.tables.nodes.values()]
+    assert told is not None
+    assert list(told.values()) == [world.now - 4 * SECOND]
+    assert owed_of(world) == [4 * SECOND]
+    world.queues["default"] = queue
+    world.run(5 * SECOND)
+    [told] = [node.owed_since for node in world.tables.nodes.values()]
+    assert told == {}

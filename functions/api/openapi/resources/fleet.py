@@ -5,10 +5,20 @@ from __future__ import annotations
 from typing import Final
 
 from functions.api.openapi.operation import Operation, Operations
-from functions.api.openapi.shapes import COUNT, CURSOR, FLAG, INSTANT, TEXT, Schema, nullable, record
+from functions.api.openapi.shapes import COUNT, CURSOR, FLAG, INSTANT, TEXT, Schema, nullable, one_of, record
 
 OPERATIONS: Final[Operations] = {
-    ("GET", "/v1/fleet"): Operation("showFleet", "fleet", "Show nodes, shards and watermarks (admin)", "Fleet"),
+    ("GET", "/v1/fleet"): Operation(
+        "showFleet",
+        "fleet",
+        "Show nodes, shards and watermarks (admin)",
+        "Fleet",
+        description=(
+            "A node is `silent` when its beat has not changed for 4 s, and `unknown` at the first look of the process "
+            "that answers. `lag_ms` is how long the oldest slot of a shard has been due that is not settled, 0 when "
+            "nothing is owed; of a shard whose owner is gone or silent, how far its watermark lies back."
+        ),
+    ),
     ("PUT", "/v1/fleet/firing"): Operation(
         "setFiring",
         "fleet",
@@ -42,6 +52,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
                 "items": record(
                     {
                         "node_id": TEXT,
+                        "status": one_of("alive", "silent", "unknown"),
                         "beat": COUNT,
                         "version": TEXT,
                         "message_version": COUNT,
