@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from functions.scheduler.audit import Auditor, Look
 from functions.scheduler.counts import Counts
 from functions.scheduler.outbox import Outbox
 from functions.scheduler.ownership import Ownership
+from functions.scheduler.recall import Recall
 from shared.domain.errors import StoreError
-from shared.domain.instants import to_rfc3339
+from shared.domain.instants import Instant, to_rfc3339
+from shared.domain.keys import RunKey
+from shared.domain.run import Run
 from shared.observability.logs import logger_for
 
 _log = logger_for("scheduler")
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    found: dict[RunKey, Run]
+    unreadable: set[RunKey] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -31,19 +41,45 @@ class AuditStep:
             return
         looks = self._choose_looks()
         try:
-            rows = self.owned.ports.runs.get_many([look.due.key for look in looks]) if looks else {}
-        except StoreError:
+            rows = self._rows_of(looks)
+        except Exception:
             with self.owned.lock:
                 self.auditor.put_back(looks)
             raise
+        looks = [look for look in looks if look.due.key not in rows.unreadable]
         with self.owned.lock:
-            judgement = self.auditor.judge(looks, rows, self.owned.ports.clock.now())
+            judgement = self.auditor.judge(looks, rows.found, self.owned.ports.clock.now())
             self.outbox.put(judgement.again, at=self.owned.ports.clock.monotonic())
         for due in judgement.lost:
             # By name, for somebody is to run it by hand.
             named = {"job_key": due.entry.job_key, "run_id": due.run_id, "slot": to_rfc3339(due.slot), "lane": due.lane}
             _log.error("lost", extra={"action": "fire.lost", **named})
         self._tell()
+
+    def _rows_of(self, looks: Sequence[Look]) -> _Rows:
+        """Raises StoreError. Where one row cannot be read each is asked for by itself."""
+        keys = list(dict.fromkeys(look.due.key for look in looks))
+        try:
+            return _Rows(self.owned.ports.runs.get_many(keys) if keys else {})
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 (which row it is shows below)
+            if len(keys) == 1:
+                return self._unreadable(keys[0], error)
+        rows = _Rows({})
+        for key in keys:
+            one = self._rows_of([look for look in looks if look.due.key == key][:1])
+            rows.found.update(one.found)
+            rows.unreadable.update(one.unreadable)
+        return rows
+
+    def _unreadable(self, key: RunKey, error: Exception) -> _Rows:
+        """There is a row, so that the slot was not lost."""
+        with self.owned.lock:
+            self.counts.unaudited += 1
+        named = {"job_key": key.job_key, "run_id": key.run_id, "error": repr(error)}
+        _log.error("unreadable", extra={"action": "audit.unreadable", **named})
+        return _Rows({}, {key})
 
     def _choose_looks(self) -> list[Look]:
         auditor, room = self.auditor, self.owned.settings.audit.rows_at_once
@@ -56,10 +92,19 @@ class AuditStep:
             with self.owned.lock:
                 recalls = auditor.next_entries(self.owned.shards, now)
             for recall in recalls:
-                looks += auditor.looks_of(recall, now)
+                looks += self._recalled(recall, now)
         with self.owned.lock:
             auditor.put_back(looks[room:])
         return looks[:room]
+
+    def _recalled(self, recall: Recall, now: Instant) -> list[Look]:
+        try:
+            return self.auditor.looks_of(recall, now)
+        except Exception as error:  # noqa: BLE001 (the other entries are audited all the same)
+            self.owned.setbacks.met(error)
+            named = {"job_key": recall.entry.job_key, "entry_id": recall.entry.entry_id, "error": repr(error)}
+            _log.error("not recalled", extra={"action": "audit.recall", **named})
+            return []
 
     def _tell(self) -> None:
         """One line for what was counted since the last one."""

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from functions.scheduler.ownership import Ownership
 from functions.scheduler.settings import Spread
 from functions.scheduler.shard import Shard
 from shared.domain.entry import Entry
+from shared.domain.errors import StoreError
 from shared.domain.events import job_completed
 from shared.domain.instants import Instant
 from shared.domain.keys import EntryKey
+from shared.observability.logs import logger_for
 from shared.ports import Completion
+
+_log = logger_for("scheduler")
 
 #: How many entries one turn moves, each by calls of its own, so that the other steps get their turn in time.
 MOVES_AT_ONCE = 64
@@ -25,6 +29,9 @@ ENDS_AT_ONCE, DELETES_AT_ONCE = 250, 500
 class Keeper:
     owned: Ownership
     spread: Spread
+    #: By shard: jobs that could not be ended, for a reason that is not the store's. They are tried again, and hold up
+    #: neither the watermark nor the jobs behind them.
+    _unended: dict[int, list[Entry]] = field(default_factory=dict)
 
     def tidy_once(self) -> None:
         """Delete the entries that are done with, move those that fire far ahead, end jobs whose last slot was skipped.
@@ -40,16 +47,47 @@ class Keeper:
             is_last = len(exhausted) == len(shard.exhausted)
             doomed = list(islice(shard.to_delete, self._share(DELETES_AT_ONCE))) if is_last else []
             moving = dict(islice(shard.to_move.items(), self._share(MOVES_AT_ONCE)))
-        self._end_jobs(exhausted)
+        self._end_all(shard.number, exhausted)
         self.owned.ports.entries.delete([EntryKey(shard.number, entry_id) for entry_id in doomed])
         moves = [(EntryKey(shard.number, entry_id), next_at) for entry_id, next_at in moving.items()]
-        list(self.spread(self._move, moves))
+        are_moved = self.spread(self._move, moves)
+        failed = {key.entry_id for (key, _), is_moved in zip(moves, are_moved, strict=True) if not is_moved}
         with self.owned.lock:
             shard.tidied(doomed, moving, exhausted)
+            # Tried again, after the others.
+            shard.to_move.update({entry_id: moving[entry_id] for entry_id in failed})
 
     def _share(self, count: int) -> int:
         """Of what one turn may do for all shards together."""
         return max(count // max(len(self.owned.shards), 1), 1)
+
+    def _end_all(self, shard: int, exhausted: Sequence[Entry]) -> None:
+        """And those that could not be ended before. Raises StoreError."""
+        setbacks = self.owned.setbacks
+        if setbacks.holds_up("end", shard):
+            self._unended[shard] = [*self._unended.get(shard, ()), *self._not_ended(shard, exhausted)]
+        else:
+            setbacks.went_well("end", shard)
+            self._unended[shard] = self._not_ended(shard, [*self._unended.get(shard, ()), *exhausted])
+
+    def _not_ended(self, shard: int, exhausted: Sequence[Entry]) -> list[Entry]:
+        """Where one job cannot be ended, each of the others is ended by itself."""
+        try:
+            self._end_jobs(exhausted)
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 (which job it is shows below)
+            if len(exhausted) > 1:
+                return [failed for entry in exhausted for failed in self._not_ended(shard, [entry])]
+            self.owned.setbacks.failed("end", shard, error)
+            named = {"job_key": exhausted[0].job_key, "entry_id": exhausted[0].entry_id, "error": repr(error)}
+            _log.error("not ended", extra={"action": "job.end", **named})
+            return list(exhausted)
+        return []
+
+    def let_go(self, shard: int) -> None:
+        """It is another node's now."""
+        self._unended.pop(shard, None)
 
     def _end_jobs(self, exhausted: Sequence[Entry]) -> None:
         """Their last slot was one that no worker had, so that no worker ends them."""
@@ -75,10 +113,20 @@ class Keeper:
             if is_completed and not job.state.has_ended
         )
 
-    def _move(self, move: tuple[EntryKey, Instant]) -> None:
+    def _move(self, move: tuple[EntryKey, Instant]) -> bool:
+        """Whether it is done. Raises StoreError."""
         key, next_at = move
-        # Gone, or further already: then there is nothing to do here.
-        self.owned.ports.entries.move(key, next_at)
+        try:
+            # Gone, or further already: then there is nothing to do here.
+            self.owned.ports.entries.move(key, next_at)
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 (one entry must not keep the others from moving)
+            self.owned.setbacks.met(error)
+            named = {"shard": key.shard, "entry_id": key.entry_id, "error": repr(error)}
+            _log.error("not moved", extra={"action": "entry.move", **named})
+            return False
+        return True
 
     def checkpoint_once(self) -> None:
         """Make each watermark durable that has risen, and then mark the entries it speaks for. Raises StoreError."""

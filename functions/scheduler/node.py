@@ -41,7 +41,7 @@ class Node:
         self.dispatcher = Dispatcher(self.owned, outbox, auditor, self.counts, spread)
         self._reader, self._keeper = Reader(self.owned), Keeper(self.owned, spread_moves)
         self._audit = AuditStep(self.owned, outbox, auditor, self.counts)
-        self.owned.on_lost += [self.dispatcher.let_go, auditor.drop_shard]
+        self.owned.on_lost += [self.dispatcher.let_go, auditor.drop_shard, self._keeper.let_go]
 
     @property
     def ports(self) -> Ports:

@@ -34,6 +34,10 @@ class Setbacks:
         failures, _ = self._known.get((step, shard), (0, 0.0))
         bound = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** min(failures, 10))
         self._known[step, shard] = failures + 1, self.clock.monotonic() + bound * (1 + self.dice.fraction()) / 2
+        self.met(error)
+
+    def met(self, error: Exception) -> None:
+        """Of one entry, which the step went on without."""
         self.count, self.last = self.count + 1, error
 
     def forget(self, shard: int) -> None:
