@@ -27,6 +27,8 @@ def jitter_bound(schedule: Schedule, slot: Instant) -> int:
 
 def first_to_fire(schedule: Schedule, key: str, *, since: Instant, floor: Instant) -> Instant | None:
     """The first slot >= since whose fire is not before `floor`; None when there is none."""
+    if schedule.window_ms == 0:
+        return next_slot(schedule, Instant(max(since, floor) - 1))
     # A slot fires before the next one is planned. So of those up to the floor only the last can fire behind it, and a
     # window that holds a day of seconds need not be gone through.
     before = Instant(max(since, floor - schedule.window_ms) - 1)
