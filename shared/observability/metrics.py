@@ -48,7 +48,7 @@ UNITS: Mapping[str, str] = MappingProxyType(
         "delayed": "Count",
         # What a worker could not claim, renew, read or end, alone of its batch.
         "set_aside": "Count",
-        # Steps of a worker that failed as a whole, such as a receive while SQS is out.
+        # Steps of a worker that failed as a whole, such as a receive while SQS is out; or of a node with one shard.
         "step_failures": "Count",
         "skipped_paused": "Count",
         "skipped_superseded": "Count",
@@ -60,7 +60,6 @@ UNITS: Mapping[str, str] = MappingProxyType(
         "beats": "Count",
         "shards_owned": "Count",
         "shards_unowned": "Count",
-        "step_failures": "Count",
         "wheel_size": "Count",
         "loop_lag": "Milliseconds",
         "progress_lag": "Milliseconds",
