@@ -35,12 +35,18 @@ class Context:
     token: int
     #: The run ends as timed out at this moment, whatever the handler does.
     deadline: datetime
-    #: Set when the result does not count any more: at the deadline, on cancellation, or when another worker took over.
-    #: A handler that runs for long waits on it, or looks at it between two steps, and returns when it is set.
-    cancelled: Event = field(default_factory=Event)
+    #: Set as soon as `cancelled` is true, for a handler that has to wait: `context.cancellation.wait(timeout=5)`.
+    cancellation: Event = field(default_factory=Event)
     report: Callable[[str], None] = _unheard
     #: Whose job it is. Every owner may name any handler: what one owner alone may do is for the handler to check.
     owner_id: str = ""
+
+    @property
+    def cancelled(self) -> bool:
+        """True when the result does not count any more: at the deadline, on cancellation, or when another worker took
+        over. A handler that runs for long looks at it between two steps, and returns when it is true.
+        """
+        return self.cancellation.is_set()
 
     @property
     def fence(self) -> Fence:

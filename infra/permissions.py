@@ -47,7 +47,8 @@ WORKER_TABLES = _dynamodb(
     # Single-fire entries of long waits between attempts, orphans (entries whose job is gone), and the entries of a job
     # that its receiver paused.
     job_schedules="BatchWriteItem DeleteItem PutItem",
-    job_runs="BatchGetItem GetItem PartiQLInsert PartiQLUpdate PutItem UpdateItem",
+    # Whether a run of a job whose last slot was left out still goes on.
+    job_runs="BatchGetItem GetItem PartiQLInsert PartiQLUpdate PutItem Query UpdateItem",
     # Grants of owners, and the keys that sign their webhooks.
     access="GetItem",
 )

@@ -20,6 +20,7 @@ class Attempt(TypedDict):
     http_status: int | None
     error: RunError | None
     worker_id: str
+    revision: int | None
 
 
 class Drift(TypedDict):
@@ -59,6 +60,8 @@ class Run(TypedDict):
     received_at: str | None
     started_at: str | None
     ended_at: str | None
+    #: Of the job's definition that the newest attempt started with; None before a start.
+    revision: int | None
     retry_at: str | None
     cancel_requested_at: str | None
     drift_ms: Drift | None

@@ -66,4 +66,4 @@ def judge(job: Job, slot: Instant, rows: Sequence[Run]) -> Candidate:
 
 def never_started(run: Run) -> bool:
     """No attempt at it began, and none will."""
-    return run.status in _NEVER_STARTED and run.started_at is None and not any(it.started_at for it in run.attempts)
+    return run.status in _NEVER_STARTED and not run.has_begun

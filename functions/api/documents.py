@@ -84,6 +84,7 @@ def run_document(job_id: str, run: Run) -> Document:
         "received_at": _instant(run.received_at),
         "started_at": _instant(run.started_at),
         "ended_at": _instant(run.ended_at),
+        "revision": run.revision,
         "cancel_requested_at": _instant(run.cancel_requested_at),
         "retry_at": _instant(run.lease_until) if run.status is RunStatus.WAITING else None,
         "drift_ms": None if run.drift is None else dict(run.drift),
@@ -269,6 +270,7 @@ def _attempt(attempt: Attempt) -> Document:
         "http_status": attempt.http_status,
         "error": _error(attempt.error),
         "worker_id": attempt.worker_id,
+        "revision": attempt.revision,
     }
 
 

@@ -21,7 +21,7 @@ from shared.domain.access import Receipt
 from shared.domain.entry import announce, entry_keys
 from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.events import job_changed
-from shared.domain.instants import MINUTE, Instant
+from shared.domain.instants import Instant
 from shared.domain.job import (
     Cancellation,
     CancelOutcome,
@@ -35,12 +35,11 @@ from shared.domain.job import (
 )
 from shared.domain.keys import job_key
 from shared.domain.limits import JOB_ID
+from shared.domain.timing import ALIVE_READ_BACK_MS
 from shared.ports import JobFilter, JobWrite, ReceiptUsed, RevisionConflict
 
 #: How often a change is decided anew because another was faster, before the caller is asked to.
 WRITE_ATTEMPTS = 5
-#: A run may be alive without being in index `alive` when it was claimed this recently (design section 4).
-ALIVE_READ_BACK_MS = 15 * MINUTE
 ANY_JOB = JobFilter()
 
 

@@ -25,6 +25,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "overlap": "an earlier run was still going, and the job's overlap policy left this one out",
     "place": "an earlier run is still going; this one looks for a place again at {lease_until}",
     "owner_maximum": "the owner has as many runs going as this deployment allows; it looks again at {lease_until}",
+    "unreadable_job": "its worker's version cannot read the job; another one looks at it at {lease_until}",
     "handed_back": "its worker was stopped before the start, and another one takes it",
     "superseded": "the job was changed at {from_at}; this slot belongs to what it was before",
     "brake": "firing is off for the whole fleet: PUT /v1/fleet/firing turns it on",
@@ -40,6 +41,7 @@ _WAITS: Final[Mapping[str, str]] = {
     "overlap": "place",
     "owner_maximum": "owner_maximum",
     "handed_back": "handed_back",
+    "unreadable_job": "unreadable_job",
 }
 
 
@@ -119,9 +121,8 @@ def _found(evidence: Evidence) -> tuple[Outcome, str | None]:
     if run.status is RunStatus.WAITING:
         if (waits_for := _WAITS.get(run.reason or "")) is not None:
             return "waiting", waits_for
-        is_first = not run.attempts and run.started_at is None
-        return "waiting", _why_not_yet(evidence, run.lease_until) if is_first else "retry"
-    if run.status in {RunStatus.SKIPPED, RunStatus.CANCELLED} and run.started_at is None:
+        return "waiting", "retry" if run.has_begun else _why_not_yet(evidence, run.lease_until)
+    if run.status in {RunStatus.SKIPPED, RunStatus.CANCELLED} and not run.has_begun:
         return "did_not_run", "misfired" if run.reason == "misfire" else run.reason or "cancelled"
     return "ran", None
 
@@ -178,7 +179,11 @@ def steps_of(evidence: Evidence) -> Iterator[dict[str, Any]]:
     yield {"step": "received", "at": _shown(run.received_at if run else None)}
     claimed = {"worker_id": run.worker_id or None if run else None, "fencing_token": run.token if run else None}
     yield {"step": "claimed", "at": _shown(run.claimed_at if run else None), **claimed}
-    yield {"step": "started", "at": _shown(run.started_at if run else None)}
+    yield {
+        "step": "started",
+        "at": _shown(run.started_at if run else None),
+        "revision": run.revision if run else None,
+    }
     yield {
         "step": "ended",
         "at": _shown(run.ended_at if run else None),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from shared.domain.completion import completes
+from shared.domain.completion import completes, kept_until
 from shared.domain.errors import StoreError
 from shared.domain.events import job_completed, run_is_over
 from shared.domain.instants import DAY, Instant
@@ -143,9 +143,9 @@ class Settler:
 
     def _complete(self, run: Run, ended_at: Instant) -> None:
         job = self.job_store.get(run.job_key)
-        if job is not None and completes(job, run, run.status, reason=run.reason):
-            expires_at = Instant(ended_at + job.keep_after_completion_ms)
-            [is_completed] = self.job_store.complete([Completion(job.job_key, job.generation, expires_at)])
+        if job is not None and completes(job, run, run.status):
+            completion = Completion(job.job_key, job.generation, kept_until(job, ended_at))
+            [is_completed] = self.job_store.complete([completion])
             if is_completed and job.state is not JobState.COMPLETED:
                 self.announcements.add([job_completed(job, at=ended_at)])
 

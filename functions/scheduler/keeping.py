@@ -9,6 +9,7 @@ from itertools import islice
 from functions.scheduler.ownership import Ownership
 from functions.scheduler.settings import Spread
 from functions.scheduler.shard import Shard
+from shared.domain.completion import kept_until
 from shared.domain.entry import Entry
 from shared.domain.errors import StoreError
 from shared.domain.events import job_completed
@@ -102,10 +103,7 @@ class Keeper:
             if (job := jobs.get(entry.job_key)) is not None and job.generation == entry.generation
         }
         completed = ports.jobs.complete(
-            [
-                Completion(job.job_key, job.generation, Instant(now + job.keep_after_completion_ms))
-                for job in ending.values()
-            ]
+            [Completion(job.job_key, job.generation, kept_until(job, now)) for job in ending.values()]
         )
         ports.announcements.add(
             job_completed(job, at=now)

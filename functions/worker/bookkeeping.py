@@ -10,19 +10,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from functions.worker.endings import is_given_up
+from functions.worker.job_reader import read_jobs
 from functions.worker.keeping import kept_seconds
 from functions.worker.live_run import LiveRun
 from functions.worker.messages import Messages
 from functions.worker.places import kept_between_attempts
 from functions.worker.settings import WorkerSettings
-from shared.domain.completion import completes
+from shared.domain.completion import completes, is_over, kept_until, perhaps_over
 from shared.domain.entry import single_entry
 from shared.domain.errors import ItemRefused, StoreError
 from shared.domain.events import job_completed, run_ended
-from shared.domain.instants import Instant
+from shared.domain.instants import SECOND, Instant
 from shared.domain.job import Job
+from shared.domain.keys import RunKey, run_id_of
 from shared.domain.overlap import Holder, keeps_place_between_attempts, places_of
 from shared.domain.run import Finish, Run, RunStatus
+from shared.domain.timing import ALIVE_READ_BACK_MS
 from shared.observability.announcing import Announcements
 from shared.observability.logs import logger_for
 from shared.ports import Clock, Completion, DeadLetter, DeadLetterQueue, Delivery, Hold, JobStore, RunStore
@@ -133,15 +136,12 @@ class Bookkeeper:
         done = [
             (job, ended_at)
             for job, run, status, ended_at in ended
-            if job is not None and completes(job, run, status, reason=run.reason)
+            if job is not None and (completes(job, run, status) or self._is_over(job, run, status))
         ]
         if not done:
             return
         answers = self.job_store.complete(
-            [
-                Completion(job.job_key, job.generation, Instant(ended_at + job.keep_after_completion_ms))
-                for job, ended_at in done
-            ]
+            [Completion(job.job_key, job.generation, kept_until(job, ended_at)) for job, ended_at in done]
         )
         self.announcements.add(
             job_completed(job, at=ended_at)
@@ -149,24 +149,37 @@ class Bookkeeper:
             if is_completed
         )
 
+    def _is_over(self, job: Job, run: Run, status: RunStatus) -> bool:
+        now = self.clock.now()
+        last = perhaps_over(job, run, status, reason=run.reason, now=now)
+        if last is None:
+            return False
+        alive = self.run_store.alive(job.job_key, since=Instant(now - ALIVE_READ_BACK_MS))
+        return is_over(self.run_store.get(RunKey(job.job_key, run_id_of(last))), alive, run)
+
     def drop(self, duplicates: Sequence[tuple[Delivery, Run]]) -> None:
         """Whoever finished the run may have died before it left its place and completed the job. Raises StoreError."""
-        jobs = self.job_store.get_many({run.job_key for _, run in duplicates if run.ended_at is not None})
+        jobs = read_jobs(self.job_store, {run.job_key for _, run in duplicates if run.ended_at is not None})
+        readable = [each for each in duplicates if each[1].job_key not in jobs.unreadable]
         self._release(
             [
                 Hold(run.job_key, Holder(run.run_id, run.token, run.lease_until))
-                for _, run in duplicates
-                if (job := jobs.get(run.job_key)) is not None and places_of(job) is not None
+                for _, run in readable
+                if (job := jobs.found.get(run.job_key)) is not None and places_of(job) is not None
             ]
         )
         self.complete(
             [
-                (jobs.get(run.job_key), run, run.status, run.ended_at)
-                for _, run in duplicates
+                (jobs.found.get(run.job_key), run, run.status, run.ended_at)
+                for _, run in readable
                 if run.ended_at is not None
             ]
         )
-        self.messages.acknowledge([delivery for delivery, _ in duplicates])
+        self.messages.acknowledge([delivery for delivery, _ in readable])
+        for delivery, run in duplicates:
+            if run.job_key in jobs.unreadable:
+                # What is left to do needs a worker that can read the job.
+                self.messages.hide(delivery, seconds=self.settings.unreadable_hidden_ms // SECOND)
 
     def bury_unreadable(self, delivery: Delivery, why: str) -> None:
         """The slot that it was for has no run by now, and is dispatched again by the audit of its node."""

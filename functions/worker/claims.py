@@ -184,6 +184,7 @@ class Claims:
             token=decision.token,
             attempt=decision.attempt,
             payload_json=seen.payload_json,
+            attempts=seen.attempts,
             attempts_before=seen.attempts_before,
             tried_since=seen.tried_since,
             cancel_requested_at=seen.cancel_requested_at,
@@ -194,7 +195,7 @@ class Claims:
         if seen.status is RunStatus.RUNNING:
             return replace(
                 claimed,
-                attempts=(lost_attempt(seen),),
+                attempts=(*seen.attempts, lost_attempt(seen)),
                 tried_since=seen.tried_since or seen.started_at or seen.claimed_at,
             )
         if seen.status is RunStatus.WAITING:

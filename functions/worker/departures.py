@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from functions.worker.endings import bare, finish_of_lost, finish_to_wait, finish_without_start, is_bare
+from functions.worker.endings import (
+    bare,
+    finish_after,
+    finish_of_lost,
+    finish_of_unreadable,
+    finish_to_wait,
+    finish_without_start,
+    is_bare,
+)
 from functions.worker.live_run import LiveRun
 from functions.worker.live_runs import LiveRuns
 from functions.worker.settings import WorkerSettings
 from functions.worker.tally import Tally
+from functions.worker.targets import failed
 from shared.domain.errors import ItemRefused, StoreError
 from shared.domain.run import Finish
 from shared.observability.logs import logger_for
@@ -25,32 +34,46 @@ class Departures:
     tally: Tally
 
     def end_unstarted(self, live: LiveRun, reason: str) -> None:
-        """It must not start, for a reason of `may_run`."""
-        self.tally.count(reason)
+        """It must not start, for a reason of `may_run`; one that has started goes on."""
         now, retention_ms = self.clock.now(), self.settings.run_retention_ms
-        self.runs.end(live, finish_without_start(live.run, reason, now=now, retention_ms=retention_ms))
+        finish = finish_without_start(live.run, reason, now=now, retention_ms=retention_ms)
+        self.tally.count(reason, self.runs.end_unstarted(live, finish))
 
     def end_lost(self, live: LiveRun) -> None:
         """The workers before this one died of it, as often as its job bears."""
-        self.tally.count("lost")
         now, retention_ms = self.clock.now(), self.settings.run_retention_ms
-        self.runs.end(live, finish_of_lost(live.run, now=now, retention_ms=retention_ms))
+        finish = finish_of_lost(live.run, now=now, retention_ms=retention_ms)
+        self.tally.count("lost", self.runs.end_unstarted(live, finish))
 
     def hand_back(self, live: LiveRun) -> bool:
-        """For another worker to take at once as the same attempt; False when it has ended by now, or is not ours."""
+        """For another worker to take at once as the same attempt; False when it has started or ended by now, or is not
+        ours.
+        """
         # Due when it was due: what the next worker needs longer shows as drift.
         finish = finish_to_wait(live.run, "handed_back", until=live.run.fire_at, now=self.clock.now())
-        is_ours = self.runs.end(live, finish)
-        self.tally.count("handed_back", is_ours)
-        return is_ours
+        is_given_up = self.runs.end_unstarted(live, finish)
+        self.tally.count("handed_back", is_given_up)
+        return is_given_up
 
     def cancel(self, live: LiveRun) -> None:
         """Its end was asked for. One that started goes on until its target heeds `cancelled`; whatever comes of it, the
         store records it as cancelled.
         """
         live.cancelled.set()
-        if live.started_at is None:
-            self.end_unstarted(live, "cancelled")
+        self.end_unstarted(live, "cancelled")
+
+    def set_aside(self, live: LiveRun, why: str) -> None:
+        """This worker cannot make sense of its job: for a worker that can. In the end it fails, and says why."""
+        now, retention_ms = self.clock.now(), self.settings.run_retention_ms
+        since = live.dispatch.enqueued_at
+        finish = finish_of_unreadable(live.run, why, since=since, now=now, retention_ms=retention_ms)
+        is_ours = self.runs.end_unstarted(live, finish)
+        if not is_ours and live.started_at is not None:
+            outcome = failed("unreadable_job", why, is_permanent=True)
+            finish = finish_after(live, outcome, now=now, retention_ms=retention_ms, dice=0)
+            is_ours = self.runs.end(live, finish)
+        self.tally.count("set_aside", is_ours)
+        self.tally.count("failed", is_ours and not finish.status.is_alive)
 
     def keep_unstored(self, live: LiveRun, finish: Finish, error: StoreError) -> None:
         """Its end was not stored, alone of its batch. It is tried again; what the table will never take, without what

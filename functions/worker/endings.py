@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypedDict
 
 from functions.worker.cuts import ends_of, first_bytes
 from functions.worker.live_run import LiveRun
 from functions.worker.targets import Outcome
-from shared.domain.instants import Instant
+from shared.domain.instants import MINUTE, Instant
 from shared.domain.limits import MAX_ERROR_LENGTH, MAX_OUTPUT_BYTES
 from shared.domain.retry import Exhausted, Failure, decide
 from shared.domain.run import Attempt, Finish, Run, RunError, RunStatus
@@ -17,6 +18,14 @@ _ATTEMPT_ERROR_LENGTH = 512
 _ERROR_TYPE_LENGTH = 128
 #: Of an end whose own account the table would not take.
 _NOT_STORED = "not_stored"
+#: While a deployment replaces the workers, old ones meet jobs that only new ones can read.
+_UNREADABLE_FOR_MS = 15 * MINUTE
+_UNREADABLE_LOOK_MS = MINUTE
+
+
+class _Start(TypedDict):
+    started_at: Instant | None
+    revision: int | None
 
 
 def finish_after(live: LiveRun, outcome: Outcome, *, now: Instant, retention_ms: int, dice: float) -> Finish:
@@ -34,6 +43,7 @@ def finish_after(live: LiveRun, outcome: Outcome, *, now: Instant, retention_ms:
         worker_id=run.worker_id,
         error=None if error is None else _shortened(error, _ATTEMPT_ERROR_LENGTH),
         http_status=outcome.http_status,
+        revision=live.revision,
     )
     finish = Finish(
         key=run.key,
@@ -41,6 +51,7 @@ def finish_after(live: LiveRun, outcome: Outcome, *, now: Instant, retention_ms:
         status=outcome.status,
         ended_at=ended_at,
         started_at=live.started_at,
+        revision=live.revision,
         completion=outcome.completion,
         output=None if outcome.output is None else first_bytes(outcome.output, MAX_OUTPUT_BYTES),
         error=error,
@@ -94,6 +105,7 @@ def finish_of_lost(run: Run, *, now: Instant, retention_ms: int) -> Finish:
         token=run.token,
         status=RunStatus.FAILED,
         ended_at=now,
+        **_last_start(run),
         error=RunError("lost", f"the worker fell silent in each of the last attempts, of {made} in all"),
         expires_at=Instant(now + retention_ms),
     )
@@ -106,6 +118,7 @@ def finish_without_start(run: Run, reason: str, *, now: Instant, retention_ms: i
         token=run.token,
         status=RunStatus.CANCELLED if reason == "cancelled" else RunStatus.SKIPPED,
         ended_at=now,
+        **_last_start(run),
         reason=reason,
         expires_at=Instant(now + retention_ms),
     )
@@ -134,6 +147,31 @@ def bare(finish: Finish, why: str) -> Finish:
 
 def is_bare(finish: Finish) -> bool:
     return finish.error is not None and finish.error.type == _NOT_STORED
+
+
+def finish_of_unreadable(run: Run, why: str, *, since: Instant, now: Instant, retention_ms: int) -> Finish:
+    """The end of a claim by a worker that cannot make sense of the job: the same attempt is claimed again, by a worker
+    that can if there is one. Where none was found for as long as a deployment takes, the run has failed.
+    """
+    if now - since < _UNREADABLE_FOR_MS:
+        return finish_to_wait(run, "unreadable_job", until=Instant(now + _UNREADABLE_LOOK_MS), now=now)
+    return Finish(
+        key=run.key,
+        token=run.token,
+        status=RunStatus.FAILED,
+        ended_at=now,
+        **_last_start(run),
+        error=_shortened(RunError("unreadable_job", f"no worker can read the job: {why}"), MAX_ERROR_LENGTH),
+        expires_at=Instant(now + retention_ms),
+    )
+
+
+def _last_start(run: Run) -> _Start:
+    """What the row of a run says that ends without another start: its take-over wrote over it."""
+    last = run.last_start
+    if last is None:
+        return {"started_at": None, "revision": None}
+    return {"started_at": last.started_at, "revision": last.revision}
 
 
 def is_given_up(status: object) -> bool:

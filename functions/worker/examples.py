@@ -20,7 +20,7 @@ def sleep(context: Context, payload: object) -> str:
     """Wait for `{"seconds": 2.5}` (default 1), or until the run is cancelled."""
     seconds = payload.get("seconds", 1) if isinstance(payload, dict) else 1
     context.progress(f"sleeping {seconds} s")
-    if context.cancelled.wait(timeout=float(seconds)):
+    if context.cancellation.wait(timeout=float(seconds)):
         return "cancelled"
     return f"slept {seconds} s"
 

@@ -18,10 +18,11 @@ from functions.worker.messages import Messages
 from functions.worker.places import Places
 from functions.worker.reading import Reading
 from functions.worker.settings import WorkerSettings
+from functions.worker.starting import Starts
 from functions.worker.tally import Tally
 from functions.worker.targets import Call, Outcome, Targets, failed, timed_out
-from shared.domain.errors import Fenced, StoreError
-from shared.domain.instants import SECOND, Instant
+from shared.domain.errors import StoreError
+from shared.domain.instants import SECOND
 from shared.domain.run import Finish, RunStatus
 from shared.observability.announcing import Announcements
 from shared.observability.logs import logger_for
@@ -41,8 +42,6 @@ from shared.schema import DEFAULT_LANE
 _logger = logger_for("worker")
 
 _WORKER_ID_BYTES = 8
-#: A held run whose lease has run out waits for a heartbeat, and is looked at again after this.
-_UNTRUSTED_WAIT_MS = SECOND
 
 
 def new_worker_id(randomness: Randomness) -> str:
@@ -91,6 +90,9 @@ class Executor:
         self._tally = Tally()
         self._departures = Departures(self.runs, clock, settings, self._tally)
         self._reading = Reading(job_store, entry_store, self.runs, self._departures, self._tally)
+        self._starts = Starts(
+            self.runs, self._reading, self._places, self._departures, clock, self._tally, self._ends_until
+        )
         self._heartbeats = Heartbeats(
             run_store, self.runs, self._messages, self._places, self._departures, clock, settings
         )
@@ -136,8 +138,11 @@ class Executor:
         return claimed.runs
 
     def read_once(self) -> None:
-        """Read again for claimed runs whose job could not be read. Raises StoreError."""
+        """Read again for claimed runs whose job could not be read, and for held ones that are due soon. Raises
+        StoreError.
+        """
         self._reading.read(self.runs.take_unread())
+        self._reading.read_again_once()
 
     def _is_admitted(self, delivery: Delivery) -> bool:
         left_ms = (self._ends_until - self._clock.monotonic()) * SECOND
@@ -175,27 +180,7 @@ class Executor:
 
     def begin(self, live: LiveRun) -> Call | None:
         """Start the run now; None when it must wait, and is held again, or is not ours any more."""
-        assert live.job is not None
-        if self._clock.now() < live.run.fire_at:
-            # The clock was set back since the run was handed out.
-            self.runs.hold(live, until=live.run.fire_at)
-            return None
-        if not self._has_place(live):
-            return None
-        now, monotonic = self._clock.now(), self._clock.monotonic()
-        if monotonic >= live.trusted_until:
-            # This process slept through its lease: another may have taken the run, whose target must not see our token.
-            live.renew_until = monotonic
-            self.runs.hold(live, until=Instant(now + _UNTRUSTED_WAIT_MS))
-            return None
-        timeout_ms = int(min(live.job.timeout_ms, (self._ends_until - monotonic) * SECOND))
-        if timeout_ms <= 0:
-            self._departures.hand_back(live)
-        if not self.runs.start(live, at=now, monotonic=monotonic, timeout_ms=timeout_ms):
-            self._places.leave(live)
-            return None
-        self._tally.started(live.run, now)
-        return live.call()
+        return self._starts.begin(live)
 
     def hand_back(self, live: LiveRun) -> None:
         """Give up one that was to start and cannot here, for another worker to take at once as the same attempt."""
@@ -204,23 +189,6 @@ class Executor:
     def hand_back_once(self) -> int:
         """Give up what has not started, for another worker to take at once as the same attempt; answers how many."""
         return sum(self._departures.hand_back(live) for live in self.runs.not_begun())
-
-    def _has_place(self, live: LiveRun) -> bool:
-        """Whether the run may start beside the others of its job; if not, it is ended, or held for another try."""
-        try:
-            finish = self._places.take(live)
-        except Fenced:
-            self._departures.fence(live)
-            return False
-        except StoreError as error:
-            _logger.warning("no place", extra={"action": "run.place", "run": live.run.key, "error": str(error)})
-            self.runs.hold(live, until=Instant(self._clock.now() + _UNTRUSTED_WAIT_MS))
-            return False
-        if finish is None:
-            return True
-        self._tally.count("delayed" if finish.status.is_alive else "overlap")
-        self.runs.end(live, finish)
-        return False
 
     def end(self, live: LiveRun, outcome: Outcome) -> bool:
         """Decide how the run ended; False when that was decided before, and `outcome` is discarded."""

@@ -44,8 +44,8 @@ class Heartbeats:
                 self.departures.cancel(live)
             if answer in _KEPT:
                 kept.append(live)
-                live.trusted_until = began + self.settings.lease_seconds
-                live.renew_until = began + self.settings.lease_seconds / 3
+                lease_seconds = self.settings.lease_seconds
+                live.renew(trusted_until=began + lease_seconds, renew_until=began + lease_seconds / 3)
             elif answer is HeartbeatAnswer.FENCED and live.finish is None:
                 # Refused with an end in hand means only that the end was stored a moment ago, or will be refused too.
                 self.departures.fence(live)
@@ -59,7 +59,14 @@ class Heartbeats:
 
     def _beat(self, due: Sequence[LiveRun], lease_until: Instant) -> list[HeartbeatAnswer]:
         beats = [
-            Heartbeat(live.run.key, live.run.token, lease_until, started_at=live.started_at, progress=live.progress)
+            Heartbeat(
+                live.run.key,
+                live.run.token,
+                lease_until,
+                started_at=live.started_at,
+                revision=live.revision,
+                progress=live.progress,
+            )
             for live in due
         ]
         answers = self.run_store.heartbeat(beats)

@@ -9,6 +9,7 @@ import heapq
 from collections import deque
 from collections.abc import Iterable
 from itertools import count
+from math import inf
 from threading import Condition, Lock
 
 from functions.worker.live_run import LiveRun
@@ -17,6 +18,8 @@ from shared.domain.run import Finish
 
 #: So many ends are stored together, with whole batches of messages to delete: these hold ten.
 ENDS_OF_A_BATCH = 20
+#: So many jobs are read by one call (BatchGetItem).
+BATCH_OF_JOBS = 100
 #: Deadlines kept of runs that have ended: some for each live run, and a few more.
 _DEADLINES_PER_RUN = 4
 _FEW = 64
@@ -37,7 +40,10 @@ class LiveRuns:
         self._held: list[tuple[Instant, int, LiveRun]] = []
         self._started: list[tuple[float, int, LiveRun]] = []
         self._ending: deque[LiveRun] = deque()
-        self._launched: set[LiveRun] = set()
+        #: Handed out to be started, and not ended; a dict for the same reason.
+        self._launched: dict[LiveRun, None] = {}
+        #: When the job of a run was asked for last, of those that were asked for again.
+        self._asked_at: dict[LiveRun, float] = {}
         #: How long targets take, lately; long until it is known.
         self.usual_ms = float(SECOND)
         #: Ended, and still here.
@@ -74,9 +80,9 @@ class LiveRuns:
         return len(self._ending)
 
     def not_begun(self) -> list[LiveRun]:
-        """Claimed, and neither started nor ended, handed out or not."""
+        """Claimed, and neither started nor ended, handed out or not: by the time the caller acts they may have been."""
         with self._lock:
-            return [live for live in self._live if live.finish is None and live.started_at is None]
+            return [live for live in self._live if live.may_start]
 
     def add(self, runs: Iterable[LiveRun]) -> None:
         with self._lock:
@@ -89,11 +95,12 @@ class LiveRuns:
                 if live in self._live:
                     del self._live[live]
                     self._decided -= live.finish is not None
+                self._asked_at.pop(live, None)
                 self._unlaunch(live)
             self.ended.notify_all()
 
     def _unlaunch(self, live: LiveRun) -> None:
-        self._launched.discard(live)
+        self._launched.pop(live, None)
         if len(self._launched) < self._room_below:
             self._room_below = 0
             self._has_room.notify_all()
@@ -121,17 +128,46 @@ class LiveRuns:
             while self._held and self._held[0][0] <= now:
                 live = heapq.heappop(self._held)[2]
                 if live in self._live and live.finish is None:
-                    self._launched.add(live)
+                    self._launched[live] = None
                     due.append(live)
         return due
+
+    def take_stale_launched(self, live: LiveRun, *, since: float, now: float) -> list[LiveRun]:
+        """`live`, and what waits for a thread like it: those whose job was neither read nor asked for since then. They
+        are to be read together: the others of a queue need no call of their own.
+        """
+        with self._lock:
+            others = [other for other in self._launched if other is not live and self._is_stale(other, since)]
+            return self._asked([live, *others[: BATCH_OF_JOBS - 1]], now)
+
+    def take_stale_held(self, now: Instant, monotonic: float, *, ahead_ms: int, fresh_seconds: float) -> list[LiveRun]:
+        """Those that are due within `ahead_ms`, and whose job was last read or asked for longer before that than it
+        stays fresh.
+        """
+        with self._lock:
+            if not self._held or self._held[0][0] > now + ahead_ms:
+                return []
+            stale = [
+                live
+                for until, _, live in sorted(self._held)
+                if until <= now + ahead_ms
+                and live in self._live
+                and self._is_stale(live, monotonic + max(until - now, 0) / SECOND - fresh_seconds)
+            ]
+            return self._asked(stale[:BATCH_OF_JOBS], monotonic)
+
+    def _is_stale(self, live: LiveRun, since: float) -> bool:
+        return live.may_start and not live.was_read_since(since) and self._asked_at.get(live, -inf) < since
+
+    def _asked(self, lives: list[LiveRun], now: float) -> list[LiveRun]:
+        self._asked_at.update((live, now) for live in lives if live in self._live)
+        return lives
 
     def start(self, live: LiveRun, *, at: Instant, monotonic: float, timeout_ms: int) -> bool:
         """False when the run is not ours any more."""
         with self._lock:
-            if live not in self._live or live.finish is not None:
+            if live not in self._live or not live.start(at=at, timeout_ms=timeout_ms):
                 return False
-            live.started_at = at
-            live.timeout_ms = timeout_ms
             heapq.heappush(self._started, (monotonic + timeout_ms / SECOND, next(self._order), live))
             if len(self._started) > _DEADLINES_PER_RUN * len(self._live) + _FEW:
                 self._forget_ended()
@@ -155,18 +191,28 @@ class LiveRuns:
     def end(self, live: LiveRun, finish: Finish) -> bool:
         """Decide the run's end; False when it is decided already, or not ours to decide any more."""
         with self._lock:
-            if live not in self._live or live.finish is not None:
+            if live not in self._live or not live.end(finish):
                 return False
-            live.finish = finish
-            self._decided += 1
             if live.started_at is not None:
                 self.usual_ms += (max(finish.ended_at - live.started_at, 1) - self.usual_ms) / _LOOKED_BACK
-            self._unlaunch(live)
-            self._ending.append(live)
-            # Whoever stores ends waits for the first one, or for a batch of them.
-            if len(self._ending) == 1 or len(self._ending) >= ENDS_OF_A_BATCH:
-                self.ended.notify_all()
+            self._to_store(live)
             return True
+
+    def end_unstarted(self, live: LiveRun, finish: Finish) -> bool:
+        """The same, unless its target is being called: False then too."""
+        with self._lock:
+            if live not in self._live or not live.end_unstarted(finish):
+                return False
+            self._to_store(live)
+            return True
+
+    def _to_store(self, live: LiveRun) -> None:
+        self._decided += 1
+        self._unlaunch(live)
+        self._ending.append(live)
+        # Whoever stores ends waits for the first one, or for a batch of them.
+        if len(self._ending) == 1 or len(self._ending) >= ENDS_OF_A_BATCH:
+            self.ended.notify_all()
 
     def take_ending(self, limit: int) -> list[tuple[LiveRun, Finish]]:
         """Ends to store, the oldest first."""
@@ -177,7 +223,7 @@ class LiveRuns:
     def replace_end(self, live: LiveRun, finish: Finish) -> None:
         """Of one whose end is decided, and taken to be stored."""
         with self._lock:
-            live.finish = finish
+            live.replace_end(finish)
 
     def put_back_ending(self, runs: Iterable[LiveRun]) -> None:
         """Behind the others, so that one end that cannot be stored does not stop them."""

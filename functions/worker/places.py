@@ -6,22 +6,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from functions.worker.endings import finish_to_wait, finish_without_start
+from functions.worker.job_reader import read_jobs
 from functions.worker.live_run import LiveRun
 from functions.worker.settings import WorkerSettings
 from shared.domain.errors import Fenced, StoreError
-from shared.domain.instants import Instant
+from shared.domain.instants import DAY, Instant
 from shared.domain.job import Job
 from shared.domain.keys import RunKey, owner_of
-from shared.domain.overlap import Holder, Place, Yielding, next_look, places_of, yielding
+from shared.domain.overlap import Holder, Place, Yielding, is_silent, next_look, places_of, yielding
 from shared.domain.owner_places import holder_id, rows_for
 from shared.domain.run import Finish
 from shared.observability.logs import logger_for
 from shared.ports import Clock, Hold, JobStore, RunStore
+from shared.schema import LANE_RETENTION_DAYS
 
 _logger = logger_for("worker")
 
 #: The reasons of a wait that costs no attempt and goes on until there is a place.
 WAITS_FOR_PLACE = frozenset(("overlap", "owner_maximum"))
+#: A run that was silent for so long is brought back by nobody, for the queue has forgotten its message. Its place is
+#: free then; before, it is the run's own until it has ended.
+RUN_PLACE_KEPT_MS = (LANE_RETENTION_DAYS + 1) * DAY
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,7 @@ class Places:
         for key, limit in rows_for(live.run.key, live.run.token, maximum=maximum):
             hold = Hold(key, holder, Place.OWNER)
             if not self._try(hold, limit):
-                live.owner_hold = hold
+                live.take_owner_place(hold)
                 return None
         look_at = next_look(since=_waits_since(live), now=now, are_many=True)
         return finish_to_wait(live.run, "owner_maximum", until=look_at, now=now)
@@ -61,11 +66,11 @@ class Places:
         hold = self._hold_of(live, Place.RUN, until=Instant(self.clock.now() + self.settings.lease_ms))
         by = self._taken(job, hold, limit)
         if not by:
-            live.hold = hold
+            live.take_place(hold)
             return None
-        what = yielding(job, live.run.run_id, by)
+        what = yielding(job, live.run.run_id, by, has_begun=live.run.has_begun)
         if what is Yielding.CANCEL and not self._cancel(job.job_key, by) and not self._taken(job, hold, limit):
-            live.hold = hold
+            live.take_place(hold)
             return None
         now = self.clock.now()
         look_at = next_look(since=_waits_since(live), now=now, are_many=job.overlap == "allow")
@@ -77,21 +82,25 @@ class Places:
 
     def extend(self, lives: Sequence[LiveRun], *, until: Instant) -> list[LiveRun]:
         """Keep the places of those that have one; answers those that have lost their job's: of an owner's runs one too
-        many does no harm. Raises StoreError.
+        many does no harm, and at a job that is gone nobody is in anybody's way. Raises StoreError.
         """
         held = [(live, hold) for live in lives for hold in live.holds]
         if not held:
             return []
         answers = self.job_store.extend([_until(hold, until) for _, hold in held])
-        return [
+        lost = [
             live
             for (live, hold), is_held in zip(held, answers, strict=True)
             if not is_held and hold.place is not Place.OWNER
         ]
+        if not lost:
+            return []
+        jobs = read_jobs(self.job_store, {live.run.job_key for live in lost})
+        return [live for live in lost if jobs.exists(live.run.job_key)]
 
     def leave(self, live: LiveRun) -> None:
-        """Of a run that does not start after all."""
-        if not live.holds:
+        """Of a run that does not start after all. One that has begun is not over: its place stays its own."""
+        if not live.holds or live.run.has_begun:
             return
         try:
             self.job_store.release(live.holds)
@@ -107,23 +116,30 @@ class Places:
     def _taken(self, job: Job, hold: Hold, limit: int) -> tuple[Holder, ...]:
         """Who holds the places that are left to nobody; empty: we do."""
         by = self._try(hold, limit)
-        if not by or job.overlap == "allow":
-            # Where runs only wait for a place, one that nobody left may as well lapse.
-            return by
-        ended = self._ended(hold, by)
+        ended = self._ended(hold, self._perhaps_ended(job, by))
         if not ended:
             return by
         self.job_store.release([replace(hold, holder=holder) for holder in ended])
         return self._try(hold, limit)
 
+    def _perhaps_ended(self, job: Job, by: Sequence[Holder]) -> Sequence[Holder]:
+        """Those whose runs are looked up: where runs only wait for a place, the silent ones alone."""
+        if job.overlap != "allow":
+            return by
+        now, clock_bound_ms = self.clock.now(), self.settings.clock_bound_ms
+        return [each for each in by if is_silent(each, now=now, clock_bound_ms=clock_bound_ms)]
+
     def _try(self, hold: Hold, limit: int) -> tuple[Holder, ...]:
-        by = self.job_store.hold(hold, limit=limit, now=self.clock.now(), clock_bound_ms=self.settings.clock_bound_ms)
+        bound_ms = self.settings.clock_bound_ms + (RUN_PLACE_KEPT_MS if hold.place is Place.RUN else 0)
+        by = self.job_store.hold(hold, limit=limit, now=self.clock.now(), clock_bound_ms=bound_ms)
         if any(each.run_id == hold.holder.run_id for each in by):
             raise Fenced(f"the place of {hold.job_key} {hold.holder.run_id}", token=hold.holder.token)
         return by
 
     def _ended(self, hold: Hold, by: Sequence[Holder]) -> list[Holder]:
         """Holders whose run is over: their worker died before it left the place, or they were cancelled waiting."""
+        if not by:
+            return []
         runs = self.run_store.get_many([RunKey(hold.job_key, each.run_id) for each in by])
         alive = {key.run_id for key, run in runs.items() if run.status.is_alive}
         return [each for each in by if each.run_id not in alive]

@@ -1,4 +1,8 @@
-"""Reading the jobs of claimed runs: each is held until it is due, or ends without a start."""
+"""Reading the jobs of claimed runs: each is held until it is due, or ends without a start.
+
+What is read must be fresh when it starts. What waits longer, before its time or for a thread, is read again: together
+with the others that wait, and while they are held where that is early enough.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from functions.worker.departures import Departures
-from functions.worker.endings import finish_after
+from functions.worker.job_reader import read_jobs
 from functions.worker.keeping import is_old
 from functions.worker.live_run import LiveRun
 from functions.worker.live_runs import LiveRuns
 from functions.worker.tally import Tally
-from functions.worker.targets import failed
 from shared.domain.errors import StoreError
 from shared.domain.job import Job, may_run
 from shared.domain.keys import EntryKey
 from shared.domain.retry import may_claim_again
+from shared.domain.run import goes_on
 from shared.observability.logs import logger_for
 from shared.ports import EntryStore, JobStore
 
 _logger = logger_for("worker")
+
+#: What a run starts with was read within this. Who changes a job may rely on it from then on.
+FRESH_SECONDS = 1.0
+#: A held run is read again this long before its time, if it would not be fresh by then: no read delays its start.
+_AHEAD_MS = 1_250
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +44,55 @@ class Reading:
         if not claimed:
             return
         try:
-            jobs = self.job_store.get_many({live.run.job_key for live in claimed})
-        except StoreError:
+            ready = self._read(claimed)
+        except BaseException:
             self.runs.put_unread(claimed)
             raise
-        for live in claimed:
-            self._hold_or_end(live, jobs.get(live.run.job_key))
+        for live in ready:
+            self.runs.hold(live, until=live.run.fire_at)
 
-    def _hold_or_end(self, live: LiveRun, job: Job | None) -> None:
+    def read_again_once(self) -> None:
+        """Of the held runs that are due soon, those that would not be fresh then. Raises StoreError."""
+        clock = self.departures.clock
+        stale = self.runs.take_stale_held(
+            clock.now(), clock.monotonic(), ahead_ms=_AHEAD_MS, fresh_seconds=FRESH_SECONDS
+        )
+        self._read(stale)
+
+    def is_fresh(self, live: LiveRun) -> bool:
+        return live.was_read_since(self.departures.clock.monotonic() - FRESH_SECONDS)
+
+    def refresh(self, live: LiveRun) -> bool:
+        """Read its job again, and of those that wait for a thread like it; whether it may start. Raises StoreError."""
+        monotonic = self.departures.clock.monotonic()
+        stale = self.runs.take_stale_launched(live, since=monotonic - FRESH_SECONDS, now=monotonic)
+        return live in self._read(stale)
+
+    def _read(self, lives: Sequence[LiveRun]) -> list[LiveRun]:
+        """Those that may start; the others have ended or wait for another worker."""
+        if not lives:
+            return []
+        read_at = self.departures.clock.monotonic()
+        jobs = read_jobs(self.job_store, {live.run.job_key for live in lives})
+        ready = []
+        for live in lives:
+            why = jobs.unreadable.get(live.run.job_key)
+            if why is not None:
+                self.departures.set_aside(live, why)
+            elif self._may_start(live, jobs.found.get(live.run.job_key), read_at):
+                ready.append(live)
+        return ready
+
+    def _may_start(self, live: LiveRun, job: Job | None, read_at: float) -> bool:
         try:
             reason = self._why_not(live, job)
         except Exception as error:
-            # A job that this worker cannot make sense of fails alone, and not with its batch.
+            # A job that this worker cannot make sense of is set aside alone, and not with its batch.
             _logger.exception("a job could not be judged", extra={"action": "run.read", "run": live.run.key})
-            self._fail(live, f"this worker cannot judge the job's schedule: {error}")
-            return
-        live.job = job
+            self.departures.set_aside(live, f"its schedule cannot be judged: {error}")
+            return False
+        if not live.read(job, at=read_at):
+            return False
         if reason is not None:
             self.departures.end_unstarted(live, reason)
         elif job is not None and not may_claim_again(job.retry, live.run.attempt - live.run.attempts_before):
@@ -59,7 +101,8 @@ class Reading:
             # Its wait gets a new message, which outlives the run.
             self.departures.hand_back(live)
         else:
-            self.runs.hold(live, until=live.run.fire_at)
+            return True
+        return False
 
     def _why_not(self, live: LiveRun, job: Job | None) -> str | None:
         if live.run.cancel_requested_at is not None:
@@ -67,13 +110,12 @@ class Reading:
         if job is None:
             self._delete_orphan(live)
         dispatch = live.dispatch
-        return may_run(job, live.run.slot, generation=dispatch.generation, is_single_fire=dispatch.is_single)
-
-    def _fail(self, live: LiveRun, why: str) -> None:
-        clock, retention_ms = self.departures.clock, self.departures.settings.run_retention_ms
-        outcome = failed("unreadable_job", why)
-        if self.runs.end(live, finish_after(live, outcome, now=clock.now(), retention_ms=retention_ms, dice=0)):
-            self.tally.count(outcome.status)
+        reason = may_run(job, live.run.slot, generation=dispatch.generation, is_single_fire=dispatch.is_single)
+        if job is None or reason is None:
+            return reason
+        clock_bound_ms = self.departures.settings.clock_bound_ms
+        is_begun = goes_on(live.run, reason, changed_at=job.updated_at, clock_bound_ms=clock_bound_ms)
+        return None if is_begun else reason
 
     def _delete_orphan(self, live: LiveRun) -> None:
         """An entry never outlives its job unnoticed: this one would fire for ever."""

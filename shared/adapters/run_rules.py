@@ -67,6 +67,7 @@ def ended(row: Run, finish: Finish) -> Run:
         attempt=row.attempt if finish.attempt is None else finish.attempt,
         tried_since=row.tried_since if finish.tried_since is None else finish.tried_since,
         started_at=row.started_at if finish.started_at is None else finish.started_at,
+        revision=row.revision if finish.revision is None else finish.revision,
         reason=row.reason if finish.reason is None else finish.reason,
         completion=row.completion if finish.completion is None else finish.completion,
         output=row.output if finish.output is None else finish.output,

@@ -1,7 +1,8 @@
 """When a run may start beside the other runs of its job: pure.
 
-A job has places for its runs. A run takes one before it starts, keeps it with its heartbeat, and leaves it when it has
-ended. A place whose holder fell silent is free again once its lease is over by the clock bound.
+A job has places for its runs. A run takes one before it starts, and leaves it when it has ended: between its attempts,
+and when its worker falls silent, the place stays its own, for it is not over. Only the lease of a run that waits for a
+place, and that of a place within the owner's limit, lapses: by the clock bound.
 """
 
 from __future__ import annotations
@@ -52,15 +53,22 @@ class Taken:
     by: tuple[Holder, ...]
 
 
+def is_silent(holder: Holder, *, now: Instant, clock_bound_ms: int) -> bool:
+    """Its worker is dead, or its run waited for its next attempt and should have begun it."""
+    return now > holder.lease_until + clock_bound_ms
+
+
 def room_for(
     mine: Holder, holders: Collection[Holder], *, limit: int, now: Instant, clock_bound_ms: int
 ) -> Free | Taken:
-    """Whether `mine` may have one of `limit` places. What an older claim of the same run holds is its own."""
+    """Whether `mine` may have one of `limit` places. What an older claim of the same run holds is its own; holders that
+    are silent for longer than the bound are gone.
+    """
     newer = [each for each in holders if each.run_id == mine.run_id and each.token > mine.token]
     if newer:
         return Taken(tuple(newer))
     others = [each for each in holders if each.run_id != mine.run_id]
-    gone = [each for each in others if now > each.lease_until + clock_bound_ms]
+    gone = [each for each in others if is_silent(each, now=now, clock_bound_ms=clock_bound_ms)]
     living = [each for each in others if each not in gone]
     return Free(tuple(gone)) if len(living) < limit else Taken(tuple(living))
 
@@ -87,8 +95,15 @@ class Yielding(StrEnum):
     CANCEL = "cancel"
 
 
-def yielding(job: Job, run_id: str, by: Sequence[Holder]) -> Yielding:
-    """An earlier run never ends a later one: two that cancel each other would go on for ever."""
+def yielding(job: Job, run_id: str, by: Sequence[Holder], *, has_begun: bool = False) -> Yielding:
+    """An earlier run never ends a later one: two that cancel each other would go on for ever. One that has begun is
+    never skipped: without a place for its next attempt it waits.
+    """
+    what = _yielding(job, run_id, by)
+    return Yielding.WAIT if has_begun and what in {Yielding.SKIP, Yielding.BUFFER} else what
+
+
+def _yielding(job: Job, run_id: str, by: Sequence[Holder]) -> Yielding:
     match job.overlap:
         case "skip":
             return Yielding.SKIP

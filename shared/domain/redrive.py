@@ -40,6 +40,7 @@ def run_again(run: Run, *, generation: int, at: Instant, claim_id: str, trace: s
         claimed_at=None,
         started_at=None,
         ended_at=None,
+        revision=None,
         reason=None,
         completion=None,
         output=None,

@@ -58,6 +58,8 @@ class Attempt:
     error: RunError | None = None
     #: Of the webhook's answer, where there was one.
     http_status: int | None = None
+    #: Of the job's definition that it started with; None: it did not start, or nobody knows.
+    revision: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,8 @@ class Run:
     claimed_at: Instant | None = None
     started_at: Instant | None = None
     ended_at: Instant | None = None
+    #: Of the job's definition that it started with.
+    revision: int | None = None
     reason: str | None = None
     completion: str | None = None
     output: str | None = None
@@ -119,9 +123,24 @@ class Run:
         return replace(self, status=finish.status, lease_until=finish.lease_until, attempt=finish.attempt)
 
     @property
+    def has_begun(self) -> bool:
+        """Its target was called, or may have been: nobody knows what an attempt did whose worker fell silent."""
+        return self.started_at is not None or bool(self.attempts)
+
+    @property
+    def last_start(self) -> Attempt | None:
+        """Its newest attempt that is known to have started."""
+        return next((each for each in reversed(self.attempts) if each.started_at is not None), None)
+
+    @property
     def drift(self) -> Mapping[str, int] | None:
-        """`started_at - fire_at` in ms, by the part of the way that took it; None before the start. Parts add up."""
-        return None if self.started_at is None else self.drift_at(self.started_at)
+        """`started_at - fire_at` in ms, by the part of the way that took it; None before the start. Parts add up.
+
+        None too where the attempt of this claim never started: the start in the row is that of an earlier one.
+        """
+        if self.started_at is None or self.started_at < max(self.fire_at, self.claimed_at or 0):
+            return None
+        return self.drift_at(self.started_at)
 
     def drift_at(self, started_at: Instant) -> Mapping[str, int]:
         """As `drift` is when the run starts then."""
@@ -151,6 +170,7 @@ class Finish:
     status: RunStatus
     ended_at: Instant
     started_at: Instant | None = None
+    revision: int | None = None
     reason: str | None = None
     completion: str | None = None
     output: str | None = None
@@ -177,7 +197,27 @@ def lost_attempt(seen: Run) -> Attempt:
         ended_at=None,
         worker_id=seen.worker_id,
         error=RunError("lost", "the worker fell silent and its lease ran out"),
+        revision=seen.revision,
     )
+
+
+#: Why a slot is left out that its job does not want any more, or not now.
+_OF_SLOTS: Final = frozenset({"paused", "superseded"})
+
+
+def goes_on(run: Run, reason: str, *, changed_at: Instant, clock_bound_ms: int) -> bool:
+    """A claimed run starts its next attempt though `reason` says that its slot is left out: what an attempt has started
+    is never skipped.
+
+    Of an attempt whose worker fell silent nobody knows whether it started. It did not where it was claimed after the
+    job's last change, `changed_at`: its worker read the job after that. Two hosts wrote these times, so they count as
+    apart only by more than the clock bound.
+    """
+    if reason not in _OF_SLOTS or not run.has_begun:
+        return False
+    if run.last_start is not None or run.tried_since is None:
+        return True
+    return run.tried_since <= changed_at + clock_bound_ms
 
 
 # What to do with a message whose run row exists already. ------------------------------------------------------------

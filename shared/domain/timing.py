@@ -14,6 +14,8 @@ API_TIMEOUT_MS = 30 * SECOND
 CLOCK_BOUND_MS = 45 * SECOND
 #: A retry wait up to this keeps its message; a longer one becomes a single-fire entry.
 LONGEST_KEPT_WAIT_MS = 60 * SECOND
+#: A run may be alive without being in index `alive` when it was claimed this recently.
+ALIVE_READ_BACK_MS = 15 * MINUTE
 
 
 @dataclass(frozen=True, slots=True)

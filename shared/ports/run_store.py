@@ -23,6 +23,8 @@ class Heartbeat:
     token: int
     lease_until: Instant
     started_at: Instant | None = None
+    #: Of the job's definition that it started with.
+    revision: int | None = None
     progress: str | None = None
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from shared.adapters.aws.client import dynamodb_client
+from shared.adapters.dynamodb.job_rows import key_of
+from shared.adapters.memory import MemoryJobStore
 from shared.config import TableNames
 from shared.domain.instants import Instant
 from shared.domain.job import Job
@@ -133,6 +135,31 @@ def test_of_a_job_that_is_gone_nobody_holds_anything(stores: Stores) -> None:
     assert stores.jobs.extend([held(job, "r1")]) == [False]
     stores.jobs.release([held(job, "r1")])
     assert stores.jobs.get(job.job_key) is None
+
+
+def test_places_go_with_the_row_of_their_job_and_a_job_made_anew_has_none(
+    stores: Stores, request: pytest.FixtureRequest
+) -> None:
+    job = stored_job(stores, make_job())
+    hold(stores, held(job, "r1"))
+    hold(stores, held(job, "r2", place=Place.BUFFER))
+
+    _remove_row(stores, job, request)
+    assert stores.jobs.extend([held(job, "r1", lease_until=NOW * 2)]) == [False]
+    stored_job(stores, make_job(name="anew"))
+
+    assert stores.jobs.extend([held(job, "r1", lease_until=NOW * 2)]) == [False]
+    assert hold(stores, held(job, "r3")) == ()
+    assert hold(stores, held(job, "r4", place=Place.BUFFER)) == ()
+
+
+def _remove_row(stores: Stores, job: Job, request: pytest.FixtureRequest) -> None:
+    """As DynamoDB does once its time is over."""
+    if isinstance(stores.jobs, MemoryJobStore):
+        del stores.jobs._tables.jobs[job.job_key]
+        return
+    client, names = request.getfixturevalue("dynamodb"), request.getfixturevalue("tables")
+    client.delete_item(TableName=names.jobs, Key=key_of(job.job_key))
 
 
 def of_owner(run_id: str, token: int = 1, *, row: str = "owner/.places.0", lease_until: int = NOW + LEASE_MS) -> Hold:

@@ -32,12 +32,13 @@ def test_every_field_comes_back_as_it_was(stores: Stores) -> None:
         received_at=Instant(2),
         started_at=Instant(4),
         ended_at=Instant(5),
+        revision=7,
         reason="r",
         completion="c",
         output="",
         error=error,
         progress="50 %",
-        attempts=(Attempt(1, None, Instant(3), "w", error, 504), Attempt(2, Instant(4), None, "")),
+        attempts=(Attempt(1, None, Instant(3), "w", error, 504), Attempt(2, Instant(4), None, "", revision=7)),
         gap=Gap(Instant(1), Instant(2), 2),
         expires_at=Instant(NOW + 1_234),
     )
@@ -197,12 +198,12 @@ def test_of_many_take_overs_exactly_one_wins(stores: Stores) -> None:
 
 def test_a_heartbeat_prolongs_the_lease_and_tells_progress(stores: Stores) -> None:
     run = stored_run(stores, make_run())
-    beat = beat_of(run, started_at=Instant(NOW + 3), progress="half")
+    beat = beat_of(run, started_at=Instant(NOW + 3), revision=4, progress="half")
 
     assert stores.runs.heartbeat([beat]) == [KEPT]
     assert stores.runs.heartbeat([beat_of(run)]) == [KEPT]
     assert stores.runs.get(run.key) == replace(
-        run, lease_until=beat.lease_until, started_at=Instant(NOW + 3), progress="half"
+        run, lease_until=beat.lease_until, started_at=Instant(NOW + 3), revision=4, progress="half"
     )
 
 

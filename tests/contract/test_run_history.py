@@ -64,6 +64,7 @@ def test_a_finish_stores_what_it_says_and_keeps_the_rest(stores: Stores) -> None
     finish = finish_of(
         run,
         status=RunStatus.FAILED,
+        revision=3,
         completion="c",
         output="",
         error=RunError("ValueError", "bad"),
@@ -76,6 +77,7 @@ def test_a_finish_stores_what_it_says_and_keeps_the_rest(stores: Stores) -> None
         run,
         status=RunStatus.FAILED,
         ended_at=finish.ended_at,
+        revision=3,
         completion="c",
         output="",
         error=finish.error,

@@ -15,8 +15,12 @@ from shared.domain.job import Job, JobState
 from shared.domain.keys import RunKey
 from shared.domain.message import Dispatch
 from shared.domain.run import Run, RunStatus
+from shared.domain.timing import CLOCK_BOUND_MS
 from tests.simulation.executions import Executions
 from tests.simulation.generations import Fire, Generation
+
+#: A claim that two clocks, each compared by the bound of two, may take for one of before the change of a job.
+_MAY_HAVE_BEGUN_MS = 4 * CLOCK_BOUND_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,8 @@ class Ledger:
         self.gaps: dict[str, list[Run]] = defaultdict(list)
         #: True time of each claim, by run and token; and of each read of a job, by worker and job.
         self.claims: dict[tuple[RunKey, int], int] = {}
+        #: Of each run its first claim.
+        self.first_claims: dict[RunKey, tuple[int, int]] = {}
         self.reads: dict[tuple[str, str], list[int]] = defaultdict(list)
         self.ends: dict[RunKey, set[int]] = defaultdict(set)
         #: Runs of which the API said that they are cancelled: none of them was running.
@@ -191,6 +197,7 @@ class Ledger:
             return
         if run.status is RunStatus.RUNNING and (old is None or old.token != run.token):
             self.claims[run.key, run.token] = self.now()
+            self.first_claims.setdefault(run.key, (run.token, self.now()))
             self._check_token(run)
         if run.status.is_final and (old is None or not old.status.is_final) and run.token:
             self._check_end(run)
@@ -240,6 +247,10 @@ class Ledger:
         if holding.job.state is JobState.CANCELLED:
             if start.key.run_id not in holding.named:
                 self.violate("I4", f"{start.host} started {start.key} after the DELETE that did not name it")
+            return
+        first_token, first_at = self.first_claims.get(start.key, (start.token, start.at))
+        if first_token < start.token and first_at <= holding.committed_at + _MAY_HAVE_BEGUN_MS:
+            # An earlier attempt of it may have begun before the pause, as far as any host can know.
             return
         claimed_at = self.claims.get((start.key, start.token), start.at)
         read_at = next((at for at in self.reads[start.host, start.key.job_key] if at >= claimed_at), start.at)

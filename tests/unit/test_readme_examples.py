@@ -79,10 +79,14 @@ def test_the_handler_of_the_readme_writes_under_its_fence(monkeypatch: pytest.Mo
     resize = registry.get("resize")
     assert resize is not None
     now = datetime(2026, 11, 27, tzinfo=UTC)
-    resize(Context("job", "run", now, now, 1, 7, now), {"id": "x"})
-    [request] = written
-    assert request["Item"]["id"] == "x"
-    assert "ConditionExpression" in request
+    context = Context("job", "run", now, now, 1, 7, now)
+    assert resize(context, {"images": ["x", "y"]}) is None
+    assert [request["Item"]["id"] for request in written] == ["x", "y"]
+    assert all("ConditionExpression" in request for request in written)
+
+    context.cancellation.set()
+    assert resize(context, {"images": ["z"]}) == "stopped"
+    assert len(written) == 2
 
 
 def test_the_brake_of_the_readme_works() -> None:

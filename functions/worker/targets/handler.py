@@ -21,9 +21,10 @@ class HandlerTarget:
                 "unknown_handler", f"no handler is named {name!r}; known here: {', '.join(self._registry.names)}"
             )
         try:
-            return succeeded(_as_text(function(_context_of(call), call.payload)))
+            answer = function(_context_of(call), call.payload)
         except BaseException as error:  # noqa: BLE001 (users' code may raise anything, also what ends a thread)
-            return failed(type(error).__name__, str(error))
+            return failed(type(error).__name__, _message_of(error))
+        return succeeded(_as_text(answer))
 
 
 def _context_of(call: Call) -> Context:
@@ -35,14 +36,27 @@ def _context_of(call: Call) -> Context:
         attempt=call.attempt,
         token=call.token,
         deadline=to_datetime(call.deadline),
-        cancelled=call.cancelled,
+        cancellation=call.cancelled,
         report=call.report,
         owner_id=call.owner_id,
     )
 
 
 def _as_text(answer: object) -> str | None:
-    """A text as it is, anything else as JSON, or as Python shows it where JSON has no word for it."""
+    """A text as it is, anything else as JSON, or as Python shows it where JSON has no word for it. What cannot be shown
+    at all fails nothing: the work is done, and must not be done again for the sake of its output.
+    """
     if answer is None or isinstance(answer, str):
         return answer
-    return json.dumps(answer, ensure_ascii=False, separators=(",", ":"), default=str)
+    try:
+        return json.dumps(answer, ensure_ascii=False, separators=(",", ":"), default=str)
+    except BaseException as error:  # noqa: BLE001 (users' objects may raise anything when they are shown)
+        kind = type(answer).__name__
+        return f"succeeded; its result, of type {kind}, is no JSON and is not stored: {_message_of(error)}"
+
+
+def _message_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except BaseException:  # noqa: BLE001 (as above)
+        return "its message cannot be shown"

@@ -47,6 +47,8 @@ class HeldRuns:
         }
         if beat.started_at is not None:
             sets[run_rows.STARTED_AT.name] = whole(beat.started_at)
+        if beat.revision is not None:
+            sets[run_rows.REVISION.name] = whole(beat.revision)
         if beat.progress is not None:
             sets[run_rows.PROGRESS.name] = text(beat.progress)
         key = run_rows.key_of(beat.key)

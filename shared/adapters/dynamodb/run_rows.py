@@ -45,11 +45,13 @@ ATTEMPT = whole_column("attempt")
 TRIED_SINCE = whole_column("tried_since")
 CANCEL_REQUESTED_AT = whole_column("cancel_requested_at")
 STARTED_AT = whole_column("started_at")
+REVISION = whole_column("revision")
 PROGRESS = text_column("progress")
 ENDED = (
     STATUS,
     whole_column(ENDED_AT),
     STARTED_AT,
+    REVISION,
     text_column("reason"),
     text_column("completion"),
     text_column("output"),
@@ -150,7 +152,8 @@ def failure_slice(key: RunKey) -> Value:
 
 def _attempt_to_json(attempt: Attempt) -> list[Any]:
     error = None if attempt.error is None else _error_to_json(attempt.error)
-    return [attempt.attempt, attempt.started_at, attempt.ended_at, attempt.worker_id, error, attempt.http_status]
+    times = [attempt.started_at, attempt.ended_at]
+    return [attempt.attempt, *times, attempt.worker_id, error, attempt.http_status, attempt.revision]
 
 
 def _attempt_from_json(stored: list[Any]) -> Attempt:
@@ -162,4 +165,5 @@ def _attempt_from_json(stored: list[Any]) -> Attempt:
         worker_id,
         error=None if error is None else _error_from_json(error),
         http_status=later[0] if later else None,
+        revision=later[1] if len(later) > 1 else None,
     )

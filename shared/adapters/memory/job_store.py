@@ -51,6 +51,8 @@ class MemoryJobStore:
 
     def _apply(self, change: JobWrite) -> None:
         tables = self._tables
+        if change.job.job_key not in tables.jobs:
+            tables.remove_holders(change.job.job_key)
         tables.jobs[change.job.job_key] = change.job
         for key in change.remove_entries:
             tables.entries.get(key.shard, {}).pop(key.entry_id, None)
@@ -83,7 +85,7 @@ class MemoryJobStore:
         with self._tables.lock:
             if hold.place is not Place.OWNER and hold.job_key not in self._tables.jobs:
                 return ()
-            held = self._tables.holders.setdefault((hold.job_key, hold.place), {})
+            held = self._tables.holders_of(hold.job_key, hold.place)
             room = room_for(hold.holder, held.values(), limit=limit, now=now, clock_bound_ms=clock_bound_ms)
             if isinstance(room, Taken):
                 return room.by
@@ -97,17 +99,17 @@ class MemoryJobStore:
             are_held = [self._is_held(hold) for hold in holds]
             for hold, is_held in zip(holds, are_held, strict=True):
                 if is_held:
-                    self._tables.holders[hold.job_key, hold.place][hold.holder.run_id] = hold.holder
+                    self._tables.holders_of(hold.job_key, hold.place)[hold.holder.run_id] = hold.holder
             return are_held
 
     def release(self, holds: Collection[Hold]) -> None:
         with self._tables.lock:
             for hold in holds:
                 if self._is_held(hold):
-                    del self._tables.holders[hold.job_key, hold.place][hold.holder.run_id]
+                    del self._tables.holders_of(hold.job_key, hold.place)[hold.holder.run_id]
 
     def _is_held(self, hold: Hold) -> bool:
-        held = self._tables.holders.get((hold.job_key, hold.place), {}).get(hold.holder.run_id)
+        held = self._tables.holders_of(hold.job_key, hold.place).get(hold.holder.run_id)
         return held is not None and held.token == hold.holder.token
 
     def count_of_owner(self, owner_id: str, *, at_most: int) -> int:

@@ -76,6 +76,7 @@ class MemoryRunStore:
             row,
             lease_until=beat.lease_until,
             started_at=row.started_at if beat.started_at is None else beat.started_at,
+            revision=row.revision if beat.revision is None else beat.revision,
             progress=row.progress if beat.progress is None else beat.progress,
         )
         self._tables.put_run(row, beat.lease_until)

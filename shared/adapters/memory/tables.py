@@ -26,7 +26,7 @@ class MemoryTables:
     clock: Clock | None = None
     lock: RLock = field(default_factory=RLock, repr=False)
     jobs: dict[str, Job] = field(default_factory=dict)
-    #: By job_key and place, then by run_id.
+    #: By job_key and place, then by run_id: a part of the job's row, which nobody outlives (`holders_of`).
     holders: dict[tuple[str, Place], dict[str, Holder]] = field(default_factory=dict)
     #: By shard, then by entry_id.
     entries: dict[int, dict[str, Entry]] = field(default_factory=dict)
@@ -47,6 +47,17 @@ class MemoryTables:
     booked_until: dict[str, Instant] = field(default_factory=dict)
     grants: dict[str, tuple[Grant, ...]] = field(default_factory=dict)
     signing_keys: dict[str, tuple[SigningKey, ...]] = field(default_factory=dict)
+
+    def holders_of(self, job_key: str, place: Place) -> dict[str, Holder]:
+        """A row of places alone is made by the first who takes one; those of a job go with its row."""
+        if place is not Place.OWNER and job_key not in self.jobs:
+            self.remove_holders(job_key)
+            return {}
+        return self.holders.setdefault((job_key, place), {})
+
+    def remove_holders(self, job_key: str) -> None:
+        for place in Place:
+            self.holders.pop((job_key, place), None)
 
     def remove_run(self, key: RunKey) -> None:
         del self.runs[key]

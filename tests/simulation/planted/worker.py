@@ -57,7 +57,8 @@ def _read_before_claim(stack: ExitStack) -> None:
 
     def read(self: Any, claimed: Sequence[LiveRun]) -> None:
         for live in claimed:
-            self._hold_or_end(live, early[id(self)].get(live.run.job_key))
+            if self._may_start(live, early[id(self)].get(live.run.job_key), self.departures.clock.monotonic()):
+                self.runs.hold(live, until=live.run.fire_at)
 
     stack.enter_context(patch.object(Executor, "claim_once", claim))
     stack.enter_context(patch.object(Reading, "read", read))

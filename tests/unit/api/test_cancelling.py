@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from functions.api.editor import ALIVE_READ_BACK_MS
 from shared.adapters.dynamodb.job_rows import CANCELLATION
 from shared.adapters.memory import MemoryJobStore, MemoryRunStore
 from shared.domain.errors import OutcomeUnknown
@@ -13,6 +12,7 @@ from shared.domain.job import Cancellation, Job, JobState
 from shared.domain.keys import run_id_of
 from shared.domain.limits import MAX_NAMED_RUNS
 from shared.domain.run import Finish, Run, RunKind, RunStatus
+from shared.domain.timing import ALIVE_READ_BACK_MS
 from shared.ports import Completion
 from tests.unit.api.test_idempotency import LosesAnswers
 from tests.unit.api.world import World

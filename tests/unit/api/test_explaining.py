@@ -9,7 +9,7 @@ from functions.api.explaining import SENTENCES
 from shared.domain.instants import HOUR, MINUTE, SECOND, Instant, to_rfc3339
 from shared.domain.job import Job
 from shared.domain.keys import RunKey, run_id_of
-from shared.domain.run import Attempt, RunStatus
+from shared.domain.run import Attempt, RunError, RunStatus
 from shared.domain.schedules import Gap
 from shared.ports import Completion
 from tests.unit.api.test_cancelling import run_of
@@ -92,7 +92,12 @@ def test_a_run_between_two_attempts_says_when_the_next_one_is(world: World) -> N
 
 @pytest.mark.parametrize(
     ("reason", "told"),
-    [("overlap", "place"), ("owner_maximum", "owner_maximum"), ("handed_back", "handed_back")],
+    [
+        ("overlap", "place"),
+        ("owner_maximum", "owner_maximum"),
+        ("handed_back", "handed_back"),
+        ("unreadable_job", "unreadable_job"),
+    ],
 )
 def test_a_run_that_waits_before_its_start_says_for_what(world: World, reason: str, told: str) -> None:
     run = run_of(world, world.job(), slot_of(world, 2))
@@ -110,6 +115,18 @@ def test_a_slot_that_was_skipped_says_why(world: World, reason: str, told: str) 
     run = run_of(world, world.job(), slot_of(world, 2))
     world.tables.put_run(replace(run, status=RunStatus.SKIPPED, reason=reason), None)
     assert why(world, run.slot) == ("did_not_run", told)
+
+
+def test_a_run_that_was_cancelled_between_its_attempts_ran_and_the_revision_of_its_start_is_named(world: World) -> None:
+    run = run_of(world, world.job(), slot_of(world, 2))
+    attempts = (Attempt(1, run.slot, run.slot, "worker-1", RunError("http_5xx", "503"), revision=4),)
+    row = replace(run, status=RunStatus.CANCELLED, started_at=run.slot, revision=4, attempts=attempts)
+    world.tables.put_run(row, None)
+
+    found = explained(world, run_id=run.run_id)
+
+    assert found["outcome"] == "ran"
+    assert [step["revision"] for step in found["steps"] if step["step"] == "started"] == [4]
 
 
 def test_a_slot_inside_a_gap_was_misfired(world: World) -> None:

@@ -27,6 +27,7 @@ RUN_MEMBERS = [
     "worker_id",
     "completion",
     "http_status",
+    "revision",
     "enqueued_at",
     "received_at",
     "started_at",

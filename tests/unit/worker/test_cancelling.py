@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from functions.worker.targets import failed, succeeded
+from shared.adapters.memory import MemoryRunStore
 from shared.domain.instants import DAY, SECOND, Instant
 from shared.domain.job import JobState, RetryPolicy
 from shared.domain.keys import EntryKey, announced_id, schedule_name
 from shared.domain.message import Dispatch
 from shared.domain.run import Run, RunStatus
+from shared.ports import HeartbeatAnswer
+from shared.ports.run_store import Heartbeat
 from tests.unit.worker.workshop import Workshop
 
 
@@ -64,7 +68,7 @@ def test_a_held_run_ends_without_a_start(shop: Workshop) -> None:
     dispatch = shop.dispatch(job, Instant(shop.clock.now() + shop.settings.lead_ms))
     executor = shop.executor()
     [live] = shop.claim(executor)
-    live.renew_until = shop.clock.monotonic()
+    live.renew_now(shop.clock.monotonic())
     cancel(shop, dispatch)
 
     executor.heartbeat_once()
@@ -74,6 +78,35 @@ def test_a_held_run_ends_without_a_start(shop: Workshop) -> None:
 
     assert shop.run_of(dispatch).status is RunStatus.CANCELLED
     assert shop.target.calls == []
+
+
+def test_a_run_that_starts_while_its_heartbeat_hears_of_the_cancel_is_not_said_to_have_never_started(
+    shop: Workshop,
+) -> None:
+    dispatch = shop.dispatch(shop.put_one_time())
+
+    class Meanwhile(MemoryRunStore):
+        def heartbeat(self, beats: Sequence[Heartbeat]) -> list[HeartbeatAnswer]:
+            answers = super().heartbeat(beats)
+            assert executor.begin(live) is not None
+            return answers
+
+    executor = shop.executor(run_store=Meanwhile(shop.tables))
+    shop.claim(executor)
+    [live] = executor.start_due_once()
+    cancel(shop, dispatch)
+    live.renew_now(shop.clock.monotonic())
+    executor.heartbeat_once()
+    assert live.cancelled.is_set()
+    assert live.finish is None
+
+    started_at = shop.clock.now()
+    shop.clock.advance(SECOND)
+    executor.end(live, succeeded())
+    executor.finish_once()
+
+    run = shop.run_of(dispatch)
+    assert (run.status, run.started_at, len(run.attempts)) == (RunStatus.CANCELLED, started_at, 1)
 
 
 def test_a_cancelled_run_whose_worker_died_is_not_started_again(shop: Workshop) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from functions.worker.live_run import LiveRun
 from functions.worker.targets import succeeded
 from shared.adapters.memory import MemoryJobStore
 from shared.domain.errors import StoreThrottled
-from shared.domain.instants import Instant
+from shared.domain.instants import SECOND, Instant
 from shared.domain.job import Job
 from shared.domain.run import RunStatus
 from tests.unit.worker.workshop import Workshop
@@ -120,3 +121,57 @@ def test_a_host_that_ends_too_soon_hands_back_what_it_cannot_start(shop: Worksho
 
     run = shop.run_of(dispatch)
     assert (run.status, run.attempt) == (RunStatus.SUCCEEDED, 1)
+
+
+def test_what_starts_while_the_worker_hands_back_is_not_handed_back(shop: Workshop) -> None:
+    """The list of what has not begun is old as soon as it is made."""
+    executor, other = shop.executor(), shop.executor()
+    dispatch = shop.dispatch(shop.put_one_time())
+    shop.claim(executor)
+    [live] = executor.start_due_once()
+    not_begun = executor.runs.not_begun
+
+    def made_and_then_begun() -> list[LiveRun]:
+        listed = not_begun()
+        assert executor.begin(live) is not None
+        return listed
+
+    executor.runs.not_begun = made_and_then_begun  # type: ignore[method-assign]
+    assert executor.hand_back_once() == 0
+    executor.finish_once()
+
+    shop.clock.advance(SECOND)
+    assert shop.claim(other) == []
+    executor.end(live, succeeded())
+    executor.finish_once()
+    run = shop.run_of(dispatch)
+    assert (run.status, run.token) == (RunStatus.SUCCEEDED, 1)
+
+
+def test_what_was_handed_back_while_it_took_its_place_does_not_start_and_leaves_the_place(shop: Workshop) -> None:
+    class HandedBack(MemoryJobStore):
+        def hold(self, *given: object, **named: object) -> object:  # type: ignore[override]
+            answer = super().hold(*given, **named)  # type: ignore[arg-type]
+            assert executor.hand_back_once() == 1
+            executor.finish_once()
+            return answer
+
+    executor = shop.executor(job_store=HandedBack(shop.tables))
+    shop.dispatch(shop.put_job(overlap="skip"))
+    shop.claim(executor)
+    shop.start_all(executor)
+
+    assert shop.target.calls == []
+    assert [held for held in shop.tables.holders.values() if held] == []
+
+
+def test_a_host_that_ends_too_soon_starts_nothing_even_where_the_hand_back_came_first(shop: Workshop) -> None:
+    executor = shop.executor(ends_until=shop.clock.monotonic() + 2)
+    shop.dispatch(shop.put_one_time())
+    shop.claim(executor)
+    [live] = executor.start_due_once()
+    shop.clock.advance(3_000)
+    executor.hand_back_once()
+
+    assert executor.begin(live) is None
+    assert live.started_at is None

@@ -75,7 +75,7 @@ def test_a_handler_receives_its_context_and_the_payload() -> None:
     assert context.slot == datetime(2026, 11, 27, 1, 30, tzinfo=UTC)
     assert context.fire_at == datetime(2026, 11, 27, 1, 30, 0, 250_000, tzinfo=UTC)
     assert context.deadline == datetime(2026, 11, 27, 1, 30, 5, 250_000, tzinfo=UTC)
-    assert context.cancelled is cancelled
+    assert context.cancellation is cancelled
     assert said == ["half way"]
 
 
@@ -114,6 +114,55 @@ def test_what_a_handler_raises_fails_the_run(error: BaseException) -> None:
     assert outcome.error is not None
     assert outcome.error.type == type(error).__name__
     assert outcome.error.message.startswith("no good")
+
+
+class Shy:
+    def __repr__(self) -> str:
+        raise RuntimeError("not to be shown")
+
+
+CIRCLE: list[Any] = []
+CIRCLE.append(CIRCLE)
+
+
+@pytest.mark.parametrize(
+    ("answer", "named"),
+    [({(1, 2): 3}, "dict"), ({b"key": 1}, "dict"), (CIRCLE, "list"), (Shy(), "Shy"), ([Shy()], "list")],
+)
+def test_a_result_that_json_cannot_say_fails_nothing_and_the_output_says_so(answer: Any, named: str) -> None:
+    outcome = run(lambda *_: answer)
+
+    assert (outcome.status, outcome.error) == (RunStatus.SUCCEEDED, None)
+    assert outcome.output is not None
+    assert f"its result, of type {named}, is no JSON and is not stored" in outcome.output
+
+
+def test_an_error_that_cannot_be_shown_fails_the_run_under_its_name() -> None:
+    class Unshown(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no")
+
+    def fails(*_: Any) -> None:
+        raise Unshown
+
+    outcome = run(fails)
+
+    assert outcome.error is not None
+    assert (outcome.status, outcome.error.type) == (RunStatus.FAILED, "Unshown")
+
+
+def test_a_handler_that_looks_at_cancelled_sees_false_until_nobody_waits_for_its_result() -> None:
+    cancelled = Event()
+    seen: list[bool] = []
+
+    def look(context: Context, _: Any) -> None:
+        seen.append(context.cancelled)
+        cancelled.set()
+        seen.append(context.cancelled)
+
+    run(look, cancelled=cancelled)
+
+    assert seen == [False, True]
 
 
 def test_an_unknown_handler_fails_and_says_which_are_known() -> None:

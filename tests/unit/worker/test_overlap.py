@@ -13,15 +13,13 @@ from functions.worker.targets import failed, succeeded
 from shared.adapters.memory import MemoryJobStore
 from shared.domain.errors import StoreThrottled
 from shared.domain.instants import MINUTE, SECOND, Instant
-from shared.domain.job import Job, JobState, RetryPolicy
+from shared.domain.job import Job, RetryPolicy
 from shared.domain.keys import RunKey
 from shared.domain.message import Dispatch
 from shared.domain.overlap import Holder
 from shared.domain.run import RunStatus
-from shared.domain.schedules import At
 from shared.ports import Hold
 from shared.schema import MAX_RECEIVE_COUNT
-from tests.contract.values import make_run
 from tests.unit.worker.workshop import Workshop
 
 LATER = 150 * SECOND
@@ -204,14 +202,12 @@ def test_a_run_whose_worker_died_has_its_place_again_under_its_next_token(shop: 
 def test_a_place_that_was_lost_in_silence_fences_the_run(shop: Workshop) -> None:
     job, executor = shop.put_job(overlap="skip"), shop.executor()
     _, [silent] = slot(shop, job, executor)
-    shop.clock.advance(shop.settings.lease_ms + shop.settings.clock_bound_ms + 1)
-    later = shop.dispatch(job, is_single=True)
-    deliveries = [each for each in shop.receive() if each.dispatch == later]
-    other = shop.executor()
-    other.claim_once(deliveries)
-    [live] = other.start_due_once()
-    assert other.begin(live) is not None
+    assert silent.hold is not None
+    shop.job_store.release([silent.hold])
+    other = Hold(job.job_key, Holder("other", 1, Instant(shop.clock.now() + MINUTE)))
+    assert shop.job_store.hold(other, limit=1, now=shop.clock.now(), clock_bound_ms=0) == ()
 
+    shop.clock.advance(shop.settings.lease_ms // 3)
     executor.heartbeat_once()
 
     assert silent.cancelled.is_set()
@@ -231,20 +227,6 @@ def test_a_worker_that_died_between_finish_and_release_blocks_nobody(shop: Works
 
     assert [each.run.run_id for each in begun] == [second.run_id]
     assert first.run_id not in {each.run_id for each in holders(shop)}
-
-
-def test_a_skipped_last_slot_completes_its_job(shop: Workshop) -> None:
-    executor = shop.executor()
-    job = shop.put_job(overlap="skip", schedule=At(instant=shop.clock.now()))
-    held = Hold(job.job_key, Holder("20000101T000000000Z", 1, Instant(shop.clock.now() + MINUTE)))
-    shop.job_store.hold(held, limit=1, now=shop.clock.now(), clock_bound_ms=0)
-    shop.run_store.insert([make_run(job_key=job.job_key, run_id=held.holder.run_id)])
-    dispatch = shop.dispatch(job)
-
-    assert shop.begin_all(executor) == []
-
-    assert status_of(shop, dispatch) == (RunStatus.SKIPPED, "overlap")
-    assert shop.tables.jobs[job.job_key].state is JobState.COMPLETED
 
 
 class Throttled(MemoryJobStore):

@@ -63,7 +63,13 @@ _MEMBERS: Final[dict[str, Schema]] = {
             "never_on": {"type": "array", "items": TEXT},
         }
     ),
-    "overlap": one_of("allow", "skip", "buffer_one", "cancel_other"),
+    "overlap": {
+        **one_of("allow", "skip", "buffer_one", "cancel_other"),
+        "description": (
+            "A run has its place from its start to its end, also between its attempts and while its worker is dead. "
+            "One that has begun is never skipped."
+        ),
+    },
     "max_concurrent": nullable(COUNT),
     "misfire": record({"policy": one_of("fire_once", "fire_all", "skip"), "grace": nullable(DURATION), "limit": COUNT}),
     "keep_after_completion": DURATION,
@@ -154,7 +160,16 @@ OPERATIONS: Final[Operations] = {
         problems=(404, 409, 412),
     ),
     ("POST", "/v1/jobs/<job_id>/pause"): Operation(
-        "pauseJob", "jobs", "Pause a job", "Job", path=OF_JOB, problems=(404, 409, 412, 422)
+        "pauseJob",
+        "jobs",
+        "Pause a job",
+        "Job",
+        path=OF_JOB,
+        description=(
+            "A pause stops new slots, never a run that has begun: its target is not interrupted, and its retries are "
+            "made."
+        ),
+        problems=(404, 409, 412, 422),
     ),
     ("POST", "/v1/jobs/<job_id>/resume"): Operation(
         "resumeJob",

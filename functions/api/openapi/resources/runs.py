@@ -45,6 +45,13 @@ _RUN: Final = record(
         "received_at": nullable(INSTANT),
         "started_at": nullable(INSTANT),
         "ended_at": nullable(INSTANT),
+        "revision": {
+            **nullable(COUNT),
+            "description": (
+                "Of the job's definition that the newest attempt started with. Each attempt uses the definition as of "
+                "its start, which its worker read at most a second before. Null before a start; shown within seconds."
+            ),
+        },
         "cancel_requested_at": nullable(INSTANT),
         "retry_at": nullable(INSTANT),
         "drift_ms": DRIFT,
@@ -62,6 +69,7 @@ _RUN: Final = record(
                     "http_status": _HTTP_STATUS,
                     "error": _RUN_ERROR,
                     "worker_id": TEXT,
+                    "revision": nullable(COUNT),
                 }
             ),
         },
