@@ -14,6 +14,10 @@ def is_written(wanted: Job, current: Job | None) -> bool:
     """
     if current is None:
         return False
+    is_completed_since = wanted.state is JobState.ACTIVE and current.state is JobState.COMPLETED
+    if current.state is not wanted.state and not is_completed_since:
+        # Of two changes at the same millisecond, such as a pause and a DELETE, generation and revision are alike.
+        return False
     return wanted == replace(
         current, state=wanted.state, cancellation=wanted.cancellation, expires_at=wanted.expires_at
     )

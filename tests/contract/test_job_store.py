@@ -85,6 +85,20 @@ def test_a_change_of_a_revision_that_is_past_is_refused(stores: Stores) -> None:
     assert entries_of(stores) == [newer.put_entry]
 
 
+@pytest.mark.parametrize(
+    ("first", "second"), [(JobState.CANCELLED, JobState.PAUSED), (JobState.PAUSED, JobState.ACTIVE)]
+)
+def test_of_two_changes_at_one_millisecond_the_second_is_not_taken_for_the_first(
+    stores: Stores, first: JobState, second: JobState
+) -> None:
+    job = stored_job(stores, make_job())
+    assert stores.jobs.write(change_of(job, state=first)) == Written()
+
+    outcome = stores.jobs.write(change_of(job, state=second))
+
+    assert outcome == RevisionConflict(change_of(job, state=first).job)
+
+
 def test_a_change_of_a_job_that_completed_meanwhile_is_refused(stores: Stores) -> None:
     job = stored_job(stores, make_job())
     stores.jobs.complete([Completion(job.job_key, job.generation, NOW)])
