@@ -8,12 +8,16 @@ claim        The run's row is inserted with token 1; where a row is, `decide_cla
              read or called for a run that is not claimed.
 read         The job, after the claim: what a pause or a cancel wrote before this read is obeyed, and what it wrote
              after it sees the claimed run. The order of the two is what makes an answer of the API exact.
+             What is read is fresh for a second. A run that is held for longer is read again shortly before its time;
+             one that waits for a thread, when it gets one, in one call with the others that wait. So a change of a job
+             is in force a second after it was answered.
 hold         Until fire_at, in a heap. The message is early by the lead, so that queue and claim are off the clock.
              A herd comes earlier, by and by; of it as many are held as could start within a second.
 start        Never before fire_at on this host's clock, and never on a lease that has run out: both are looked at again
-             on the thread that calls the target.
+             on the thread that calls the target, after everything that takes time.
              A job whose runs exclude or limit each other has places: one is taken now, or the run is skipped or waits.
              So has an owner with a maximum; whose run finds none there waits, which is no attempt and no failure.
+             A place of the job belongs to its run until the run has ended, also while its worker is dead.
 end          The target's answer, or the deadline, whichever is first; what comes second is discarded.
 finish       Written where the token is still ours, in batches, off the hot path. Refused: someone took over, so the
              result is discarded and the message left alone.
@@ -24,6 +28,12 @@ short wait keeps the message hidden; a long one becomes a single-fire entry, in 
 message goes. A crash between row and hiding loses nothing: the message comes back early, and the claim rule hides it.
 What has no further attempt is FAILED, and a copy of its message goes to the lane's dead letters. Whose worker died is
 tried again, up to its policy but three times at least; then it is FAILED too, for a run that kills workers must end.
+
+A run has begun once an attempt of it has started, or may have: nobody knows what a worker did that fell silent. It is
+never skipped. A pause and a change of the schedule stop slots, not the attempts that follow; without a place it waits.
+
+A job that a worker cannot read or judge hurts only its own run: it waits for a worker that can, for as long as a
+deployment takes, and has failed then.
 
 A run whose end was asked for is told by its heartbeat, and is stored as CANCELLED whatever its target answers.
 

@@ -60,3 +60,17 @@ def test_only_the_many_that_wait_for_a_limit_look_less_often_the_longer_they_wai
 
     assert looks == [4 * SECOND, 12 * SECOND, 120 * SECOND]
     assert next_look(since=Instant(0), now=NOW, are_many=False) == NOW + 4 * SECOND
+
+
+@pytest.mark.parametrize(
+    ("overlap", "by", "what"),
+    [
+        ("skip", "1", Yielding.WAIT),
+        ("buffer_one", "1", Yielding.WAIT),
+        ("cancel_other", "3", Yielding.WAIT),
+        ("cancel_other", "1", Yielding.CANCEL),
+        ("allow", "1", Yielding.WAIT),
+    ],
+)
+def test_a_run_that_has_begun_is_never_skipped(overlap: str, by: str, what: Yielding) -> None:
+    assert yielding(make_job(overlap=overlap), "2", [holder(by)], has_begun=True) is what
