@@ -9,10 +9,11 @@ import pytest
 
 from functions.worker.executor import Executor
 from functions.worker.settings import WorkerSettings
+from functions.worker.targets import failed, succeeded
 from shared.adapters.memory import MemoryJobStore, MemoryTables
 from shared.domain.errors import StoreThrottled
 from shared.domain.instants import SECOND, Instant
-from shared.domain.job import Job, JobState
+from shared.domain.job import Job, JobState, RetryPolicy
 from shared.domain.run import RunStatus
 from tests.unit.worker.workshop import Workshop
 
@@ -70,6 +71,29 @@ def test_a_run_that_waited_for_a_thread_starts_with_the_definition_as_it_is_then
     executor.execute(live)
 
     assert [call.payload for call in shop.target.calls] == ["new"]
+
+
+def test_a_run_and_each_of_its_attempts_name_the_revision_that_they_started_with(shop: Workshop) -> None:
+    answers = iter([failed("http_5xx", "503"), succeeded()])
+    shop.target.answer = lambda _: next(answers)
+    job = shop.put_job(retry=RetryPolicy(max_attempts=2, base_ms=0))
+    dispatch = shop.dispatch(job)
+    change(shop, job, payload="second")
+    shop.run_all(shop.executor())
+    assert shop.run_of(dispatch).revision == 2
+
+    change(shop, shop.tables.jobs[job.job_key], payload="third")
+    shop.clock.advance(SECOND)
+    executor = shop.executor()
+    live, _ = shop.begin(executor)
+    live.renew_now(shop.clock.monotonic())
+    executor.heartbeat_once()
+    assert shop.run_of(dispatch).revision == 3
+    executor.end(live, succeeded())
+    executor.finish_once()
+
+    run = shop.run_of(dispatch)
+    assert (run.revision, [each.revision for each in run.attempts]) == (3, [2, 3])
 
 
 @pytest.mark.parametrize(
