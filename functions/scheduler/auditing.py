@@ -63,23 +63,32 @@ class AuditStep:
             return _Rows(self.owned.ports.runs.get_many(keys) if keys else {})
         except StoreError:
             raise
-        except Exception as error:  # noqa: BLE001 (which row it is shows below)
-            if len(keys) == 1:
-                return self._unreadable(keys[0], error)
+        except Exception as error:
+            rows = self._one_by_one(keys)
+            if len(rows.unreadable) == len(keys) > 1:
+                # It is not this row or that.
+                raise
+            for key in rows.unreadable:
+                self._tell_unreadable(key, error)
+            return rows
+
+    def _one_by_one(self, keys: Sequence[RunKey]) -> _Rows:
         rows = _Rows({})
         for key in keys:
-            one = self._rows_of([look for look in looks if look.due.key == key][:1])
-            rows.found.update(one.found)
-            rows.unreadable.update(one.unreadable)
+            try:
+                rows.found.update(self.owned.ports.runs.get_many([key]))
+            except StoreError:
+                raise
+            except Exception:  # noqa: BLE001 (told by the caller)
+                rows.unreadable.add(key)
         return rows
 
-    def _unreadable(self, key: RunKey, error: Exception) -> _Rows:
+    def _tell_unreadable(self, key: RunKey, error: Exception) -> None:
         """There is a row, so that the slot was not lost."""
         with self.owned.lock:
             self.counts.unaudited += 1
         named = {"job_key": key.job_key, "run_id": key.run_id, "error": repr(error)}
         _log.error("unreadable", extra={"action": "audit.unreadable", **named})
-        return _Rows({}, {key})
 
     def _choose_looks(self) -> list[Look]:
         auditor, room = self.auditor, self.owned.settings.audit.rows_at_once
