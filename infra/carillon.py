@@ -38,6 +38,7 @@ from infra.components.dashboard import Dashboard
 from infra.components.data import Data
 from infra.components.lane import Lane
 from infra.components.network import Network
+from infra.components.own_roles import own_roles
 from infra.components.scheduler_service import SchedulerService
 from infra.components.table_access import RestoredTables, TableAccess
 from infra.components.tables import HOT
@@ -249,9 +250,12 @@ class Carillon(Construct):
         made = self.node.find_all()
         queues = [each.queue_name for each in made if isinstance(each, sqs.Queue)]
         functions = [each.function_name for each in made if isinstance(each, lambda_.Function)]
+        roles = [own_roles(self), own_roles(self.data)]
         return {
             "CARILLON_HTTP_GRANTS": self._environment.http_grants,
-            "CARILLON_OWN_RESOURCES": ",".join([*tables, *queues, *functions, self.events.event_bus_name, *own]),
+            "CARILLON_OWN_RESOURCES": ",".join(
+                [*tables, *queues, *functions, self.events.event_bus_name, *roles, *own]
+            ),
         }
 
     def _watch(self) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from localstack import cdk
@@ -13,7 +14,7 @@ from localstack.environment import for_tools
 from localstack.toolchain.paths import INFRA, LOCAL, ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 #: Tests that need no server and no clock, and so may run beside each other.
 FAST = ("tests/unit", "tests/architecture")
@@ -22,6 +23,8 @@ SIMULATION = "tests/simulation"
 TWO_AT_ONCE = ("-n", "2", "--dist", "loadscope", "--no-loadscope-reorder", "--durations", "25")
 ON_ALL_CORES = ("-n", "auto", "--dist", "worksteal")
 NO_TESTS_COLLECTED = 5
+KEY = "CARILLON_KEY"
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 def check(_arguments: Sequence[str] = ()) -> int:
@@ -65,7 +68,9 @@ def acceptance(arguments: Sequence[str]) -> int:
 
 def soak(arguments: Sequence[str]) -> int:
     """Everything at once for a while, judged by a ledger of its own."""
-    return _python("tests.soak", *arguments)
+    # Of the deployment that it runs against, if any.
+    key = {KEY: os.environ[KEY]} if KEY in os.environ else {}
+    return _python("tests.soak", *arguments, besides=key)
 
 
 def bench(arguments: Sequence[str]) -> int:
@@ -103,10 +108,10 @@ def _pytest(*arguments: str) -> int:
     return result
 
 
-def _python(module: str, *arguments: str) -> int:
+def _python(module: str, *arguments: str, besides: Mapping[str, str] = NOTHING) -> int:
     command = [sys.executable, "-P", "-m", module, *arguments]
     # A group of its own, so that an interruption reaches it once, through us, and its fixtures may end what they began.
-    environ = {**for_tools(os.environ), "PATH": cdk.path()}
+    environ = {**for_tools(os.environ), "PATH": cdk.path(), **besides}
     child = subprocess.Popen(command, cwd=ROOT, env=environ, process_group=0)
     try:
         return child.wait()

@@ -26,7 +26,7 @@ INHERITED = frozenset(
         *("TERM", "COLUMNS", "LINES", "LANG", "LANGUAGE", "NO_COLOR", "FORCE_COLOR"),
         *(TRUSTED, "SSL_CERT_DIR"),
         # Not all of CARILLON_: the caller may have a table or a queue of a real deployment there.
-        *("CARILLON_UV", "CARILLON_ADOPT", "CARILLON_EMULATOR", "CARILLON_KEY"),
+        *("CARILLON_UV", "CARILLON_ADOPT", "CARILLON_EMULATOR"),
     ]
 )
 INHERITED_PREFIXES = ("LC_",)

@@ -9,7 +9,7 @@ from carillon.client import Client
 
 _KEYS: Final = ("key_id", "name", "scopes", "created_at", "created_by", "expires_at", "revoked_at")
 _SIGNING_KEYS: Final = ("key_id", "created_at", "created_by")
-_GRANTS: Final = ("grant_id", "owner_id", "target_type", "resource", "role_arn", "created_by")
+_GRANTS: Final = ("grant_id", "owner_id", "target_type", "resource", "role_arn", "members", "created_by")
 _ONCE: Final = "keep it now: it is not shown again"
 
 
@@ -36,6 +36,13 @@ def register(commands: Commands) -> None:
     grant.add_argument("target_type", choices=["http", "lambda", "aws", "secret"])
     grant.add_argument("resource", help="an ARN, one that ends in *, or a host")
     grant.add_argument("--role-arn", metavar="ARN", help="a role to assume for it")
+    grant.add_argument(
+        "--member",
+        action="append",
+        default=[],
+        metavar="PATH[=VALUE]",
+        help="what a job may set of ecs.RunTask, such as overrides.containerOverrides[].command",
+    )
     commands.add("grants list", lambda client, _: Shown(list(client.list_grants()), _GRANTS), "list grants")
     take = commands.add("grants delete", delete_grant, "take a grant back (admin)")
     take.add_argument("grant_id")
@@ -65,7 +72,9 @@ def delete_signing_key(client: Client, chosen: Namespace) -> Shown:
 
 
 def create_grant(client: Client, chosen: Namespace) -> Shown:
-    grant: Any = client.create_grant(target_type=chosen.target_type, resource=chosen.resource, role_arn=chosen.role_arn)
+    grant: Any = client.create_grant(
+        target_type=chosen.target_type, resource=chosen.resource, role_arn=chosen.role_arn, members=chosen.member
+    )
     return Shown(grant)
 
 

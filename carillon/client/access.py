@@ -49,9 +49,14 @@ class AccessCalls:
         target_type: Literal["http", "lambda", "aws", "secret"],
         resource: str,
         role_arn: str | None = None,
+        members: Sequence[str] = (),
     ) -> Grant:
-        """Let the owner's targets call an ARN, or a host. Needs scope admin; `owner` of the client says whose."""
-        body = {"target_type": target_type, "resource": resource, "role_arn": role_arn}
+        """Let the owner's targets call an ARN, or a host. Needs scope admin; `owner` of the client says whose.
+
+        `members` are the paths that a job may set of `ecs.RunTask`, such as `overrides.containerOverrides[].command`,
+        each with `=value` where only that value is allowed.
+        """
+        body = {"target_type": target_type, "resource": resource, "role_arn": role_arn, "members": list(members)}
         grant: Grant = self._connection.call("POST", path_to("grants"), body)
         return grant
 

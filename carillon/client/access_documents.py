@@ -41,5 +41,6 @@ class Grant(TypedDict):
     target_type: str
     resource: str
     role_arn: str | None
+    members: list[str]
     created_at: str
     created_by: str

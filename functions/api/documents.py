@@ -194,6 +194,7 @@ def grant_document(grant: Grant) -> Document:
         "target_type": grant.target_type,
         "resource": grant.resource,
         "role_arn": grant.role_arn,
+        "members": list(grant.members),
         "created_at": to_rfc3339(grant.created_at),
         "created_by": grant.created_by,
     }

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.instants import Instant
+from shared.domain.limits import MAX_GRANT_MEMBERS
 
 HTTP, LAMBDA, AWS, SECRET = "http", "lambda", "aws", "secret"
 #: Types of targets, and what a target of type http may carry.
@@ -23,12 +24,16 @@ GRANTED_TYPES: Final = (HTTP, LAMBDA, AWS, SECRET)
 _ARN = re.compile(r"arn:aws[a-z-]*:([a-z0-9-]+):([a-z0-9-]+):(\d{12}):([A-Za-z0-9_./:$@+=,-]+)(\*?)", re.ASCII)
 _ROLE = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/[A-Za-z0-9_+=,.@/-]{1,512}", re.ASCII)
 _HOST = re.compile(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]", re.ASCII)
+_MEMBER = re.compile(r"[A-Za-z]+(\[\])?(\.[A-Za-z]+(\[\])?)*(=[^\x00-\x1f]{1,512})?", re.ASCII)
+_EXAMPLE_MEMBER: Final = "networkConfiguration.awsvpcConfiguration.subnets[]=subnet-0123456789abcdef0"
+_MEMBERS: Final = ("target_type", "resource", "role_arn", "members")
 _SEPARATOR = re.compile("[:/]")
 #: `arn`, partition, service, Region and account: what precedes the name in an ARN.
 _ARN_PARTS: Final = 5
 #: Kinds of resources whose name is followed by a version or an alias.
 _VERSIONED: Final = frozenset({"function", "stateMachine", "task-definition"})
 _MAX_RESOURCE_LENGTH = 1024
+_SHOWN_LENGTH = 60
 _EXAMPLES: Final = {
     HTTP: {"target_type": HTTP, "resource": "*.example.com"},
     LAMBDA: {"target_type": LAMBDA, "resource": "arn:aws:lambda:eu-central-1:123456789012:function:report"},
@@ -50,6 +55,13 @@ class Grant:
     created_at: Instant
     created_by: str
     role_arn: str | None = None
+    #: What jobs may set of a call's guarded members: paths such as `overrides.containerOverrides[].command`, each with
+    #: `=value` where only that value is allowed.
+    members: tuple[str, ...] = ()
+
+    def lets(self, path: str, value: str) -> bool:
+        """A job may set that member to that value."""
+        return path in self.members or f"{path}={value}" in self.members
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +90,8 @@ class Use:
     target_type: str
     resource: str
     pointer: str = "#"
+    #: Members that the grant must name for this call: path and value as text.
+    members: tuple[tuple[str, str], ...] = ()
 
 
 #: By target type, the role to call under; None: the worker's own.
@@ -116,6 +130,10 @@ class GrantRules:
                 return NotGranted(
                     use, f"no grant of type {use.target_type} covers this; an admin adds one by POST /v1/grants"
                 )
+            if unnamed := next((each for each in use.members if not grant.lets(*each)), None):
+                path, value = unnamed
+                asked = f"{path} to {value[:_SHOWN_LENGTH]!r}"
+                return NotGranted(use, f'its grant does not let a job set {asked}; an admin adds it to "members"')
             if roles.setdefault(use.target_type, grant.role_arn) != grant.role_arn:
                 return NotGranted(use, "its grant names another role than the rest of this call, which has only one")
         return roles
@@ -124,23 +142,29 @@ class GrantRules:
 def new_grant(
     document: Mapping[str, Any], *, owner_id: str, grant_id: str, by: str, now: Instant, own: OwnResources
 ) -> Grant:
-    """The grant that a request describes: `target_type`, `resource` and perhaps `role_arn`. Raises InvalidRequest."""
+    """The grant that a request describes: `target_type`, `resource`, perhaps `role_arn` and `members`.
+
+    Raises InvalidRequest.
+    """
     kind, resource, role_arn = (document.get(name) for name in ("target_type", "resource", "role_arn"))
     if kind not in GRANTED_TYPES:
         detail = f"a grant is for a target of type {', '.join(GRANTED_TYPES)}"
         raise InvalidRequest(FieldProblem("#/target_type", detail, AWS))
     problems = [
-        FieldProblem(f"#/{name}", "unknown member of a grant; known: target_type, resource, role_arn")
+        FieldProblem(f"#/{name}", f"unknown member of a grant; known: {', '.join(_MEMBERS)}")
         for name in document
-        if name not in {"target_type", "resource", "role_arn"}
+        if name not in _MEMBERS
     ]
     if fault := _fault_of_host(resource) if kind == HTTP else _fault_of_arn(resource, kind, own):
         problems.append(FieldProblem("#/resource", fault, _EXAMPLES[kind]["resource"]))
     if fault := _fault_of_role(role_arn, kind, own):
         problems.append(FieldProblem("#/role_arn", fault, "arn:aws:iam::123456789012:role/carillon-orders"))
+    members = document.get("members") or ()
+    if fault := _fault_of_members(members, kind):
+        problems.append(FieldProblem("#/members", fault, [_EXAMPLE_MEMBER]))
     if problems:
         raise InvalidRequest(problems)
-    return Grant(owner_id, grant_id, kind, str(resource), now, by, role_arn)
+    return Grant(owner_id, grant_id, kind, str(resource), now, by, role_arn, tuple(members))
 
 
 def _closest(grants: Iterable[Grant], use: Use) -> Grant | None:
@@ -179,6 +203,18 @@ def _fault_of_arn(resource: object, kind: str, own: OwnResources) -> str | None:
         return "the ARN of a secret is granted by target_type secret, and that grants nothing else"
     if own.touched_by(found.group()):
         return "it covers resources of Carillon's own, which are never granted"
+    return None
+
+
+def _fault_of_members(members: object, kind: str) -> str | None:
+    if not isinstance(members, list | tuple) or len(members) > MAX_GRANT_MEMBERS:
+        return f"members is a list of at most {MAX_GRANT_MEMBERS} paths, each perhaps with =value"
+    if members and kind != AWS:
+        return "only calls of target_type aws have members to name"
+    wrong = next((each for each in members if not isinstance(each, str) or not _MEMBER.fullmatch(each)), None)
+    if wrong is not None:
+        form = "names joined by dots, those of lists followed by [], perhaps with =value"
+        return f"{str(wrong)[:_SHOWN_LENGTH]!r} is not a path of members: {form}"
     return None
 
 

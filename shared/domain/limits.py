@@ -90,6 +90,8 @@ MAX_PREVIEW = 100
 
 #: Of one owner, and together in one row.
 MAX_GRANTS = 100
+#: Of one grant.
+MAX_GRANT_MEMBERS = 50
 #: One that receivers know, and one that takes its place.
 MAX_SIGNING_KEYS = 2
 

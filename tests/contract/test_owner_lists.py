@@ -22,7 +22,10 @@ def test_an_owner_has_nothing_at_first(stores: Stores) -> None:
 
 
 def test_grants_come_back_as_they_were_and_in_order(stores: Stores) -> None:
-    first, second = make_grant(1), make_grant(2, role_arn="arn:aws:iam::123456789012:role/r", target_type="lambda")
+    first, second = (
+        make_grant(1),
+        make_grant(2, members=("a.b[]=c",), role_arn="arn:aws:iam::123456789012:role/r", target_type="lambda"),
+    )
 
     assert stores.access.put_grant(first)
     assert stores.access.put_grant(second)

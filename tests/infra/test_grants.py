@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tests.infra.synthesis import Synthesis, synthesise
+from typing import Any
+
+import pytest
+from aws_cdk import App
+from aws_cdk.assertions import Template
+
+from infra.app import compose
+from shared.domain.grants import OwnResources
+from tests.infra.synthesis import Synthesis, context, synthesise
 
 WORKER = "functions.worker.lambda_host.handler"
 API = "functions.api.app.handler"
@@ -32,6 +40,29 @@ def test_nobody_can_be_granted_to_tell_lifecycle_events(prod: Synthesis) -> None
 
     for handler in (WORKER, API):
         assert f"{{'Ref': '{bus}'}}" in str(variable_of(prod, handler, "CARILLON_OWN_RESOURCES"))
+
+
+def patterns_in(variable: Any) -> list[str]:
+    """What a joined value says literally, as far as it ends in a star."""
+    separator, parts = variable["Fn::Join"]
+    text = separator.join(part if isinstance(part, str) else "?" for part in parts)
+    return [name for name in text.split(",") if name.endswith("*")]
+
+
+@pytest.mark.parametrize("name", ["Carillon", "a-name-of-a-deployment-that-is-long"])
+def test_no_role_of_a_deployment_can_be_granted(name: str) -> None:
+    stacks = compose(App(context=context("prod", name=name)))
+    synthesis = Synthesis(Template.from_stack(stacks.data), Template.from_stack(stacks.service))
+    own = OwnResources(tuple(patterns_in(variable_of(synthesis, API, "CARILLON_OWN_RESOURCES"))))
+
+    for stack in (stacks.data, stacks.service):
+        roles = Template.from_stack(stack).find_resources("AWS::IAM::Role")
+        for logical_id, role in roles.items():
+            assert "RoleName" not in role.get("Properties", {})
+            # As CloudFormation names it.
+            made = f"{stack.stack_name[:24]}-{logical_id[:24]}-1ABCDEFGHIJK"
+            assert own.touched_by(f"arn:aws:iam::123456789012:role/{made}"), made
+    assert not own.touched_by("arn:aws:iam::123456789012:role/orders")
 
 
 def test_hosts_need_grants_where_a_deployment_says_so(prod: Synthesis) -> None:

@@ -120,11 +120,14 @@ def signing_keys_key(owner_id: str) -> Row:
 
 def to_json(item: Grant | SigningKey) -> dict[str, Any]:
     """As an item of the owner's list, whose key says the owner."""
-    return {name: value for name, value in asdict(item).items() if name != "owner_id" and value is not None}
+    said = {name: value for name, value in asdict(item).items() if name != "owner_id" and value is not None}
+    # As they are read again: items are compared.
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in said.items()}
 
 
 def grant_from_json(owner_id: str, stored: dict[str, Any]) -> Grant:
-    return Grant(owner_id=owner_id, **known_members(Grant, stored))
+    known = known_members(Grant, stored)
+    return Grant(owner_id=owner_id, **known | {"members": tuple(known.get("members", ()))})
 
 
 def signing_key_from_json(owner_id: str, stored: dict[str, Any]) -> SigningKey:

@@ -21,6 +21,11 @@ class Action:
     optional: tuple[str, ...]
     #: Members that would lend the call rights that no grant speaks of.
     forbidden: tuple[str, ...] = ()
+    #: Members that choose what runs, where, and how often. A job sets them, and what is below them, only where the
+    #: grant of the call names each by its path: a grant of a task definition is none of other commands and networks.
+    guarded: tuple[str, ...] = ()
+    #: What of that says nothing by itself.
+    unguarded: tuple[str, ...] = ()
     #: Where the payload goes as JSON, unless the parameters say something else there.
     payload: str | None = None
     #: Of the answer: what the run stores as its output.
@@ -95,6 +100,11 @@ _ACTIONS: Final = (
             *("propagateTags", "referenceId", "startedBy", "tags"),
         ),
         forbidden=("overrides.taskRoleArn", "overrides.executionRoleArn"),
+        guarded=(
+            *("capacityProviderStrategy", "count", "networkConfiguration", "overrides"),
+            *("placementConstraints", "placementStrategy"),
+        ),
+        unguarded=("overrides.containerOverrides[].name",),
         output="tasks[].taskArn",
         refusals="failures[].reason",
     ),

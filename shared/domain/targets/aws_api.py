@@ -57,8 +57,32 @@ def read(document: Members, problems: list[FieldProblem]) -> dict[str, Any]:
 
 
 def uses(target: Members, region: str) -> tuple[Use, ...]:
-    found = (each for path in action_of(target).resources for each in _at(target["parameters"], path))
-    return tuple(Use(AWS, arn_of(str(value), region) or str(value), pointer) for pointer, value in found)
+    action, parameters = action_of(target), target["parameters"]
+    found = ((path, *each) for path in action.resources for each in _at(parameters, path))
+    # What runs is the last of what is called, and its grant says how.
+    members = {action.resources[-1]: tuple(_guarded(action, parameters))}
+    return tuple(
+        Use(AWS, arn_of(str(value), region) or str(value), pointer, members.get(path, ()))
+        for path, pointer, value in found
+    )
+
+
+def _guarded(action: Action, parameters: Members) -> Iterator[tuple[str, str]]:
+    """Each value of a guarded member, by the path that a grant names it by."""
+    for name in action.guarded:
+        if parameters.get(name) is not None:
+            yield from (each for each in _leaves(parameters[name], name) if each[0] not in action.unguarded)
+
+
+def _leaves(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for name, member in value.items():
+            yield from _leaves(member, f"{path}.{name}")
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _leaves(item, f"{path}[]")
+    elif value is not None:
+        yield path, value if isinstance(value, str) else json.dumps(value)
 
 
 def action_of(target: Members) -> Action:

@@ -101,6 +101,30 @@ def test_one_call_has_one_role_and_a_secret_may_have_another() -> None:
     assert RULES.judge([Use(AWS, SQS + "a"), Use(SECRET, "arn:s")], grants) == {AWS: ROLE, SECRET: "reader"}
 
 
+TASK = "arn:aws:ecs:eu-central-1:123456789012:task-definition/orders:7"
+COMMAND = "overrides.containerOverrides[].command[]"
+
+
+@pytest.mark.parametrize(
+    ("members", "is_granted"),
+    [
+        ((), False),
+        ((COMMAND,), True),
+        ((f"{COMMAND}=report",), True),
+        ((f"{COMMAND}=other",), False),
+        (("overrides.containerOverrides[]", "overrides"), False),
+    ],
+)
+def test_a_job_sets_of_a_task_what_the_grant_names(members: tuple[str, ...], is_granted: bool) -> None:
+    granted = replace(grant(AWS, TASK), members=members)
+
+    judged = RULES.judge([Use(AWS, TASK, members=((COMMAND, "report"),))], [granted])
+
+    assert isinstance(judged, NotGranted) is not is_granted
+    if not is_granted:
+        assert COMMAND in reason_of(judged)
+
+
 @pytest.mark.parametrize(
     "resource",
     [
@@ -129,6 +153,7 @@ def made(**document: Any) -> Grant:
         {"target_type": SECRET, "resource": "arn:aws:secretsmanager:eu-central-1:123456789012:secret:hook-*"},
         {"target_type": HTTP, "resource": "*.example.com"},
         {"target_type": HTTP, "resource": "hooks.internal"},
+        {"target_type": AWS, "resource": TASK, "members": [COMMAND, "count=2"]},
     ],
 )
 def test_a_grant_is_made_as_it_is_asked_for(document: dict[str, Any]) -> None:
@@ -137,12 +162,17 @@ def test_a_grant_is_made_as_it_is_asked_for(document: dict[str, Any]) -> None:
     assert (found.owner_id, found.grant_id, found.created_by, found.created_at) == ("acme", "g", "key:a", 7)
     assert (found.target_type, found.resource) == (document["target_type"], document["resource"])
     assert found.role_arn == document.get("role_arn")
+    assert list(found.members) == document.get("members", [])
 
 
 @pytest.mark.parametrize(
     ("document", "pointer"),
     [
         ({}, "#/target_type"),
+        ({"target_type": HTTP, "resource": "example.com", "members": ["count"]}, "#/members"),
+        ({"target_type": AWS, "resource": TASK, "members": "count"}, "#/members"),
+        ({"target_type": AWS, "resource": TASK, "members": ["a b"]}, "#/members"),
+        ({"target_type": AWS, "resource": TASK, "members": ["count"] * 51}, "#/members"),
         ({"target_type": "handler", "resource": "echo"}, "#/target_type"),
         ({"target_type": AWS}, "#/resource"),
         ({"target_type": AWS, "resource": "*"}, "#/resource"),

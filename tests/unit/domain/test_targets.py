@@ -98,6 +98,36 @@ def test_what_cannot_be_called_is_refused_by_its_place(document: dict[str, Any],
     assert pointer in [problem.pointer for problem in raised.value.problems], raised.value
 
 
+RUN_TASK = {
+    "overrides": {
+        "containerOverrides": [
+            {"name": "main", "command": ["sh", "-c"], "environment": [{"name": "RUN", "value": "1"}]}
+        ],
+        "cpu": "256",
+    },
+    "networkConfiguration": {"awsvpcConfiguration": {"subnets": ["subnet-1"]}},
+    "count": 2,
+    "startedBy": "{{run_id}}",
+}
+
+
+def test_what_a_task_runs_and_where_is_asked_of_the_grant_of_its_definition() -> None:
+    target = parse_target(aws("ecs.RunTask", cluster=CLUSTER, taskDefinition=TASK, **RUN_TASK))
+
+    cluster, definition = uses_of(target, region="eu-central-1")
+
+    assert cluster.members == ()
+    assert sorted(definition.members) == [
+        ("count", "2"),
+        ("networkConfiguration.awsvpcConfiguration.subnets[]", "subnet-1"),
+        ("overrides.containerOverrides[].command[]", "-c"),
+        ("overrides.containerOverrides[].command[]", "sh"),
+        ("overrides.containerOverrides[].environment[].name", "RUN"),
+        ("overrides.containerOverrides[].environment[].value", "1"),
+        ("overrides.cpu", "256"),
+    ]
+
+
 def test_what_is_called_is_the_same_for_every_run() -> None:
     with pytest.raises(InvalidRequest, match="holds no placeholder"):
         parse_target(aws("sqs.SendMessage", QueueUrl=f"{QUEUE}-{{{{job_id}}}}"))

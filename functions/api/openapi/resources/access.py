@@ -17,6 +17,7 @@ from functions.api.openapi.shapes import (
     record,
     ref,
 )
+from shared.domain.limits import MAX_GRANT_MEMBERS
 
 _SCOPES: Final[Schema] = {"type": "array", "items": one_of("read", "write", "admin")}
 _KEY_MEMBERS: Final[dict[str, Schema]] = {
@@ -95,6 +96,15 @@ OPERATIONS: Final[Operations] = {
     ),
 }
 
+_GRANT_MEMBERS: Final[Schema] = {
+    "type": "array",
+    "items": TEXT,
+    "maxItems": MAX_GRANT_MEMBERS,
+    "description": "Of `ecs.RunTask`: the members below `overrides`, `networkConfiguration` and the like that a job "
+    "may set, each as a path, with `=value` where only that value is allowed.",
+    "examples": [["networkConfiguration.awsvpcConfiguration.subnets[]=subnet-0123456789abcdef0"]],
+}
+
 SCHEMAS: Final[dict[str, Schema]] = {
     "Key": record(_KEY_MEMBERS),
     "Keys": listing(ref("Key")),
@@ -109,14 +119,20 @@ SCHEMAS: Final[dict[str, Schema]] = {
             "target_type": TEXT,
             "resource": TEXT,
             "role_arn": nullable(TEXT),
+            "members": _GRANT_MEMBERS,
             "created_at": INSTANT,
             "created_by": TEXT,
         }
     ),
     "Grants": listing(ref("Grant")),
     "NewGrant": record(
-        {"target_type": one_of("http", "lambda", "aws", "secret"), "resource": TEXT, "role_arn": nullable(TEXT)},
-        optional=("role_arn",),
+        {
+            "target_type": one_of("http", "lambda", "aws", "secret"),
+            "resource": TEXT,
+            "role_arn": nullable(TEXT),
+            "members": _GRANT_MEMBERS,
+        },
+        optional=("role_arn", "members"),
         about="The ARN, the ARN that ends in `*`, or for http the host, that the owner's targets may call.",
     ),
     "DeletedGrant": record({"grant_id": TEXT, "outcome": _DELETED}),
