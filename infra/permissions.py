@@ -22,9 +22,10 @@ def _dynamodb(**tables: str) -> TableActions:
 API_TABLES = _dynamodb(
     jobs="BatchGetItem GetItem Query UpdateItem",
     job_schedules="DeleteItem GetItem PutItem",
-    job_runs="BatchGetItem BatchWriteItem GetItem PutItem Query UpdateItem",
-    # What an admin is shown.
-    fleet="Query",
+    # A resume records what its pause has skipped.
+    job_runs="BatchGetItem BatchWriteItem GetItem PartiQLInsert PutItem Query UpdateItem",
+    # What an admin is shown, and how far the schedulers are with a job that is changed.
+    fleet="GetItem Query",
     access="BatchGetItem GetItem PutItem UpdateItem",
 )
 

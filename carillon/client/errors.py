@@ -11,7 +11,7 @@ CarillonError
     + NotFound               or another owner's
       x JobNotFound · RunNotFound · KeyNotFound · GrantNotFound · UnknownRoute
     + Conflict               what is there does not allow it
-      x JobExists · JobEnded · JobPaused · RunNotRetryable · Contended · NoRoom · MadeBefore
+      x JobExists · JobEnded · RunNotRetryable · Contended · NoRoom · MadeBefore
     + PreconditionFailed     the job is not at the revision of `if_match`, or is there already
     + KeyReused              the Idempotency-Key stood for another request
     + TooManyRequests
@@ -155,10 +155,6 @@ class JobEnded(Conflict):
     pass
 
 
-class JobPaused(Conflict):
-    pass
-
-
 class RunNotRetryable(Conflict):
     pass
 
@@ -215,7 +211,6 @@ KINDS: Final[Mapping[str, type[Problem]]] = {
     "grant-not-found": GrantNotFound,
     "job-exists": JobExists,
     "job-ended": JobEnded,
-    "job-paused": JobPaused,
     "run-not-retryable": RunNotRetryable,
     "contended": Contended,
     "too-many-jobs": NoRoom,

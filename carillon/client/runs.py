@@ -28,7 +28,7 @@ class RunCalls:
     _connection: Connection
 
     def run_now(self, job_id: str, *, payload: object = ABSENT, idempotency_key: str | None = None) -> Run:
-        """A run besides the schedule's; `payload` replaces the job's. Raises JobPaused, JobEnded."""
+        """A run besides the schedule's; `payload` replaces the job's. Of a paused job too. Raises JobEnded."""
         body = {} if payload is ABSENT else {"payload": payload}
         path = path_to("jobs", job_id, "runs")
         run: Run = self._connection.call("POST", path, body, idempotency_key=idempotency_key)

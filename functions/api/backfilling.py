@@ -14,7 +14,7 @@ from enum import StrEnum
 from itertools import takewhile
 
 from shared.domain.instants import Instant
-from shared.domain.job import Job
+from shared.domain.job import Job, JobState
 from shared.domain.keys import run_id_of
 from shared.domain.run import Run, RunStatus
 from shared.domain.schedules import slots
@@ -60,7 +60,8 @@ def judge(job: Job, slot: Instant, rows: Sequence[Run]) -> Candidate:
     if own is not None and not never_started(own):
         return Candidate(slot, Verdict.HAS_RUN)
     was_skipped = own is not None or any(run.gap is not None and run.gap.first <= slot <= run.gap.last for run in rows)
-    is_live = slot >= job.from_at and not was_skipped
+    # A paused job fires nothing: what its pause takes may be run by hand.
+    is_live = slot >= job.from_at and job.state is not JobState.PAUSED and not was_skipped
     return Candidate(slot, Verdict.NOT_SETTLED if is_live else Verdict.PLANNED, own)
 
 

@@ -9,15 +9,17 @@ from typing import Any, Final
 
 from functions.api.bodies import Document, compact, merge_patch
 from functions.api.documents import definition
+from functions.api.generations import first_from, next_generation_of
 from functions.api.lanes import lane_for
 from functions.api.refusals import JobEnded
 from functions.api.requests import EXAMPLES, CreateJob, MisfireDocument
+from functions.api.rescheduling import schedule_parts, without_implied_anchor
 from functions.api.retries import read_retry
 from functions.api.validating import validated
 from shared.domain.durations import format_duration, parse_duration
 from shared.domain.errors import FieldProblem, InvalidRequest, PayloadTooLarge
 from shared.domain.instants import Instant
-from shared.domain.job import Job, JobState, next_generation
+from shared.domain.job import Job, JobState
 from shared.domain.limits import (
     MAX_KEEP_AFTER_COMPLETION_MS,
     MAX_PAYLOAD_BYTES,
@@ -25,14 +27,12 @@ from shared.domain.limits import (
     MAX_TIMEOUT_MS,
     MIN_TIMEOUT_MS,
 )
-from shared.domain.schedules import ONE_TIME_MISFIRE, At, Every, Misfire, Schedule, next_slot, parse_schedule
+from shared.domain.schedules import ONE_TIME_MISFIRE, At, Misfire, Schedule, parse_schedule
 from shared.domain.targets import parse_target
 from shared.domain.templates import faults_of, is_templated
 from shared.schema import DEFAULT_LANE
 
 _KINDS: Final = ("at", "in", "cron", "every")
-#: The scheduler works by these, so a change of one makes a new generation.
-_OF_GENERATION: Final = ("schedule", "state", "misfire", "lane")
 
 
 def build_job(request: CreateJob, *, owner_id: str, job_id: str, by: str, now: Instant) -> Job:
@@ -43,12 +43,15 @@ def build_job(request: CreateJob, *, owner_id: str, job_id: str, by: str, now: I
         PayloadTooLarge: the payload alone is over its limit.
     """
     parts = _parts_of(request, CreateJob.model_fields, now)
-    parts.setdefault("misfire", _misfire_of(request.misfire, parts["schedule"]))
+    schedule = parts["schedule"]
+    parts["misfire"] = _misfire_of(request.misfire, schedule)
     return Job(
         owner_id=owner_id,
         job_id=job_id,
         generation=now,
-        from_at=now,
+        first_generation=now,
+        from_at=first_from(schedule, now),
+        paused_at=now if request.state == "paused" else None,
         created_at=now,
         updated_at=now,
         created_by=by,
@@ -74,7 +77,7 @@ def patched(job: Job, patch: Document, *, by: str, now: Instant) -> Job:
     request = validated(CreateJob, merge_patch(_base_of(job, patch), patch))
     if request.job_id != job.job_id:
         raise InvalidRequest(FieldProblem("#/job_id", "the id of a job never changes", job.job_id))
-    parts = _parts_of(request, {*patch, "lane"} if "timeout" in patch else patch, now)
+    parts = _parts_of(request, {*patch, "lane"} if "timeout" in patch else patch, now, over=job)
     schedule = parts.get("schedule", job.schedule)
     if "misfire" in patch:
         parts["misfire"] = _misfire_of(request.misfire, schedule)
@@ -83,37 +86,12 @@ def patched(job: Job, patch: Document, *, by: str, now: Instant) -> Job:
     return _changed(job, parts, by=by, now=now)
 
 
-def keeps_schedule(job: Job, request: CreateJob) -> bool:
-    """The request asks for the schedule that the job has: read as of then, for much of one counts from when it is read.
-
-    So a PUT that is repeated moves nothing, and is no mistake when its instant has passed meanwhile. `in` is always
-    from now.
-    """
-    if request.schedule.get("in") is not None:
-        return False
-    # A pause moves `from_at`, and not the end that `max_runs` was counted to when the job was created.
-    as_of = (job.from_at, job.created_at)
-    return any(_asked_as_of(instant, job.schedule, request) == job.schedule for instant in as_of)
-
-
-def _asked_as_of(instant: Instant, stored: Schedule, request: CreateJob) -> Schedule | None:
-    try:
-        asked = parse_schedule(request.schedule, now=instant, needs_slot=False)
-    except InvalidRequest:
-        return None
-    if isinstance(asked, Every) and isinstance(stored, Every) and not asked.includes_anchor:
-        asked = replace(asked, anchor=stored.anchor)
-    return asked
-
-
 def replaced(job: Job, request: CreateJob, *, by: str, now: Instant) -> Job:
     """The job as a PUT says it: what is left out gets its default, but for `state`, which stays as it is: whoever
     declares jobs at each deploy does not resume what an operator paused. Raises as `build_job`, and JobEnded.
     """
     kept = set() if "state" in request.model_fields_set else {"state"}
-    if keeps_schedule(job, request):
-        kept.add("schedule")
-    parts = _parts_of(request, CreateJob.model_fields.keys() - kept, now)
+    parts = _parts_of(request, CreateJob.model_fields.keys() - kept, now, over=job)
     parts["misfire"] = _misfire_of(request.misfire, parts.get("schedule", job.schedule))
     after = _changed(job, parts, by=by, now=now)
     if after != job:
@@ -134,15 +112,7 @@ def _changed(job: Job, parts: dict[str, Any], *, by: str, now: Instant) -> Job:
     after = replace(after, revision=job.revision + 1, updated_at=now, updated_by=by)
     if after.state is not job.state:
         after = replace(after, state_reason=None)
-    if all(getattr(after, name) == getattr(job, name) for name in _OF_GENERATION):
-        return after
-    after = replace(after, generation=next_generation(job.generation, now), from_at=now)
-    is_resumed = job.state is JobState.PAUSED and after.state is JobState.ACTIVE
-    if is_resumed and after.schedule == job.schedule and next_slot(after.schedule, Instant(now - 1)) is None:
-        # Its time passed while it was paused; active, a one-time job would fire late.
-        expires_at = Instant(now + after.keep_after_completion_ms)
-        return replace(after, state=JobState.COMPLETED, expires_at=expires_at)
-    return after
+    return next_generation_of(job, after, now)
 
 
 def _check_not_ended(job: Job) -> None:
@@ -153,6 +123,7 @@ def _check_not_ended(job: Job) -> None:
 def _base_of(job: Job, patch: Mapping[str, Any]) -> Document:
     """The definition that the patch is merged into, less what a change of kind makes void."""
     base = definition(job)
+    base["schedule"] = without_implied_anchor(base["schedule"], job.schedule)
     schedule = patch.get("schedule")
     if isinstance(schedule, dict):
         kinds = [kind for kind in _KINDS if schedule.get(kind) is not None]
@@ -167,8 +138,11 @@ def _base_of(job: Job, patch: Mapping[str, Any]) -> Document:
     return base
 
 
-def _parts_of(request: CreateJob, names: Collection[str], now: Instant) -> dict[str, Any]:
-    """The fields of a job that the named members of the request set, but for `misfire`, which needs the schedule."""
+def _parts_of(request: CreateJob, names: Collection[str], now: Instant, *, over: Job | None = None) -> dict[str, Any]:
+    """The fields of a job that the named members of the request set, but for `misfire`, which needs the schedule.
+
+    `over` is the job that is changed.
+    """
     problems = _problems_of_overlap(request)
     parts: dict[str, Any] = {}
     if "target" in names:
@@ -178,7 +152,7 @@ def _parts_of(request: CreateJob, names: Collection[str], now: Instant) -> dict[
         if name not in names:
             continue
         try:
-            parts |= read(request, now)
+            parts |= read(request, now, over)
         except PayloadTooLarge:
             raise
         except InvalidRequest as error:
@@ -190,7 +164,7 @@ def _parts_of(request: CreateJob, names: Collection[str], now: Instant) -> dict[
     return parts
 
 
-def _read_target(request: CreateJob, _: Instant) -> dict[str, Any]:
+def _read_target(request: CreateJob, *_: object) -> dict[str, Any]:
     try:
         return {"target": parse_target(request.target)}
     except InvalidRequest as error:
@@ -207,12 +181,12 @@ def check_payload(payload: object, target: Mapping[str, Any]) -> None:
         raise InvalidRequest(faults)
 
 
-def _read_payload(request: CreateJob, _: Instant) -> dict[str, Any]:
+def _read_payload(request: CreateJob, *_: object) -> dict[str, Any]:
     check_payload(request.payload, request.target)
     return {"payload": request.payload}
 
 
-def _read_lane(request: CreateJob, _: Instant) -> dict[str, Any]:
+def _read_lane(request: CreateJob, *_: object) -> dict[str, Any]:
     try:
         timeout_ms = parse_duration(request.timeout, "#/timeout")
     except InvalidRequest:
@@ -221,28 +195,35 @@ def _read_lane(request: CreateJob, _: Instant) -> dict[str, Any]:
     return {"lane": lane_for(request.lane, timeout_ms=timeout_ms)}
 
 
-def _read_timeout(request: CreateJob, _: Instant) -> dict[str, Any]:
+def _read_timeout(request: CreateJob, *_: object) -> dict[str, Any]:
     return {"timeout_ms": _duration(request.timeout, "#/timeout", low=MIN_TIMEOUT_MS, high=MAX_TIMEOUT_MS)}
 
 
-def _read_keep(request: CreateJob, _: Instant) -> dict[str, Any]:
+def _read_keep(request: CreateJob, *_: object) -> dict[str, Any]:
     text, pointer = request.keep_after_completion, "#/keep_after_completion"
     return {"keep_after_completion_ms": _duration(text, pointer, low=0, high=MAX_KEEP_AFTER_COMPLETION_MS)}
 
 
-_READERS: Final[Mapping[str, Callable[[CreateJob, Instant], dict[str, Any]]]] = {
-    "name": lambda request, _: {"name": request.name},
-    "group": lambda request, _: {"group": request.group},
-    "tags": lambda request, _: {"tags": request.tags},
-    "state": lambda request, _: {"state": JobState(request.state)},
-    "schedule": lambda request, now: {"schedule": read_schedule(request.schedule, now)},
+def _read_schedule(request: CreateJob, now: Instant, over: Job | None) -> dict[str, Any]:
+    try:
+        return schedule_parts(request.schedule, now, over)
+    except InvalidRequest as error:
+        raise _under("schedule", error) from error
+
+
+_READERS: Final[Mapping[str, Callable[[CreateJob, Instant, Job | None], dict[str, Any]]]] = {
+    "name": lambda request, *_: {"name": request.name},
+    "group": lambda request, *_: {"group": request.group},
+    "tags": lambda request, *_: {"tags": request.tags},
+    "state": lambda request, *_: {"state": JobState(request.state)},
+    "schedule": _read_schedule,
     "target": _read_target,
     "payload": _read_payload,
     "lane": _read_lane,
     "timeout": _read_timeout,
-    "retry": lambda request, _: {"retry": read_retry(request.retry)},
-    "overlap": lambda request, _: {"overlap": request.overlap},
-    "max_concurrent": lambda request, _: {"max_concurrent": request.max_concurrent},
+    "retry": lambda request, *_: {"retry": read_retry(request.retry)},
+    "overlap": lambda request, *_: {"overlap": request.overlap},
+    "max_concurrent": lambda request, *_: {"max_concurrent": request.max_concurrent},
     "keep_after_completion": _read_keep,
 }
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from functions.api.backend import Backend
-from functions.api.changes import build_job, keeps_schedule, replaced
+from functions.api.changes import build_job, replaced
+from functions.api.deciding import built_over, decided
 from functions.api.documents import etag_of
 from functions.api.gate import Call
 from functions.api.granting import check_granted
@@ -14,6 +15,7 @@ from functions.api.idempotency import earlier
 from functions.api.lanes import check_lane
 from functions.api.refusals import ChangeContended, JobExists, JobNotFound, PreconditionFailed
 from functions.api.requests import CreateJob
+from functions.api.rescheduling import keeps_schedule
 from functions.api.room import Room
 from functions.api.tracing import current_trace
 from functions.api.ulid import RANDOM_BYTES, ulid
@@ -31,7 +33,6 @@ from shared.domain.job import (
     cancelled,
     erased,
     is_last_slot,
-    recreated,
 )
 from shared.domain.keys import job_key
 from shared.domain.limits import JOB_ID
@@ -77,7 +78,7 @@ class JobEditor:
     def job(self, call: Call, job_id: str) -> Job:
         """Raises JobNotFound, for other owners' jobs and for those past their end too."""
         job = self._stored(call, job_id) if JOB_ID.fullmatch(job_id) else None
-        if job is None or _has_expired(job, self.backend.clock.now()):
+        if job is None or job.has_expired(self.backend.clock.now()):
             raise JobNotFound(job_id)
         return job
 
@@ -88,13 +89,13 @@ class JobEditor:
             return _creation_again(call, request, receipt)
         now = self.backend.clock.now()
         job_id = request.job_id or ulid(now, self.dice(call, RANDOM_BYTES))
-        built = build_job(request, owner_id=call.caller.owner_id, job_id=job_id, by=call.caller.name, now=now)
+        self._built(call, job_id, request, None, now)
         self.check_room(call)
         over = self._stored(call, job_id) if request.job_id else None
         for _ in range(WRITE_ATTEMPTS):
-            if over is not None and over.state is not JobState.CANCELLED and not _has_expired(over, now):
+            if over is not None and over.state is not JobState.CANCELLED and not over.has_expired(now):
                 raise JobExists(job_id, over.state)
-            job = built if over is None else recreated(built, over)
+            job = self._built(call, job_id, request, over, now)
             outcome = self.backend.jobs.write(self._write(call, job, over, now))
             if isinstance(outcome, ReceiptUsed):
                 return _creation_again(call, request, outcome.receipt)
@@ -109,22 +110,33 @@ class JobEditor:
         for _ in range(WRITE_ATTEMPTS):
             over = self._stored(call, job_id)
             now = self.backend.clock.now()
-            has_gone = over is None or over.state is JobState.CANCELLED or _has_expired(over, now)
+            has_gone = over is None or over.state is JobState.CANCELLED or over.has_expired(now)
             _check_may_put(call, job_id, None if has_gone else over)
             # A completed job that is to fire again is another one under the same id.
-            is_over = over is not None and over.state is JobState.COMPLETED and not keeps_schedule(over, request)
+            is_over = (
+                over is not None and over.state is JobState.COMPLETED and not keeps_schedule(over, request.schedule)
+            )
             if over is None or has_gone or is_over:
-                built = build_job(request, owner_id=call.caller.owner_id, job_id=job_id, by=call.caller.name, now=now)
+                after, is_created = self._built(call, job_id, request, over, now), True
                 self.check_room(call)
-                after, is_created = (built if over is None else recreated(built, over)), True
             else:
-                after, is_created = replaced(over, request, by=call.caller.name, now=now), False
+
+                def replace_it(job: Job, now: Instant) -> Job:
+                    return replaced(job, request, by=call.caller.name, now=now)
+
+                (after, now), is_created = decided(self.backend, over, replace_it), False
             if after == over:
                 return Put(after, is_created=False, is_new=False)
             if not isinstance(self.backend.jobs.write(self._write(call, after, over, now)), RevisionConflict):
                 self._announce(after, None if is_created else over)
                 return Put(after, is_created=is_created, is_new=True)
         raise ChangeContended(job_id)
+
+    def _built(self, call: Call, job_id: str, request: CreateJob, over: Job | None, now: Instant) -> Job:
+        owner_id, by = call.caller.owner_id, call.caller.name
+        if over is not None:
+            return built_over(self.backend, over, request, by=by, now=now)
+        return build_job(request, owner_id=owner_id, job_id=job_id, by=by, now=now)
 
     def dice(self, call: Call, count: int) -> bytes:
         """Bytes for an id, the same for a repeat under the same Idempotency-Key."""
@@ -141,8 +153,7 @@ class JobEditor:
         for _ in range(WRITE_ATTEMPTS):
             job = self.job(call, job_id)
             _check_precondition(call, job)
-            now = self.backend.clock.now()
-            after = decide(job, now)
+            after, now = decided(self.backend, job, decide)
             if after == job:
                 self._leave_receipt(call, job, now)
                 return Change(job, is_new=False)
@@ -262,7 +273,3 @@ def _check_may_put(call: Call, job_id: str, job: Job | None) -> None:
         if job is None:
             raise PreconditionFailed(job_id, None)
         _check_precondition(call, job)
-
-
-def _has_expired(job: Job, now: Instant) -> bool:
-    return job.expires_at is not None and now >= job.expires_at

@@ -99,7 +99,9 @@ class JobRoutes:
         only = JobFilter(JobState(state) if state else None, group, name_prefix=name_prefix, tag_texts=tags_of(call))
 
         def read(most: int) -> Page[Job]:
-            return self.backend.jobs.list_of_owner(call.caller.owner_id, only=only, limit=most, cursor=cursor)
+            page = self.backend.jobs.list_of_owner(call.caller.owner_id, only=only, limit=most, cursor=cursor)
+            now = self.backend.clock.now()
+            return Page(tuple(job for job in page.items if not job.has_expired(now)), page.cursor)
 
         return answer_page(read, lambda job: self._listed(job, last_runs), limit)
 

@@ -9,7 +9,7 @@ Refused
   x JobNotFound · RunNotFound · KeyNotFound · GrantNotFound
                                             does not exist, or belongs to another owner: nobody can tell
   x RunNotRetryable                         the run is not in a state for it
-  x JobExists · JobEnded · JobPaused · ChangeContended · TooManyJobs  the job is not in a state for it
+  x JobExists · JobEnded · ChangeContended · TooManyJobs  the job is not in a state for it
   x TooManyKeys · TooManySigningKeys · TooManyGrants
   x PreconditionFailed · KeyReused · MadeBefore  the request contradicts an earlier one
 """
@@ -117,11 +117,6 @@ class JobExists(Refused):
 class JobEnded(Refused):
     def __init__(self, job_id: str, state: str) -> None:
         super().__init__(f"job {job_id!r} is {state} and changes no more; DELETE it, then create it again")
-
-
-class JobPaused(Refused):
-    def __init__(self, job_id: str) -> None:
-        super().__init__(f"job {job_id!r} is paused and starts nothing; resume it first")
 
 
 class ChangeContended(Refused):

@@ -69,7 +69,6 @@ KINDS: Final[tuple[tuple[type[Exception], Kind], ...]] = (
     (refusals.RunNotRetryable, Kind(HTTPStatus.CONFLICT, "run-not-retryable", "The run cannot be retried")),
     (refusals.JobExists, Kind(HTTPStatus.CONFLICT, "job-exists", "The job exists")),
     (refusals.JobEnded, Kind(HTTPStatus.CONFLICT, "job-ended", "The job has ended")),
-    (refusals.JobPaused, Kind(HTTPStatus.CONFLICT, "job-paused", "The job is paused")),
     (refusals.ChangeContended, Kind(HTTPStatus.CONFLICT, "contended", "The job is being changed")),
     (refusals.TooManyJobs, Kind(HTTPStatus.CONFLICT, "too-many-jobs", "The owner has no room for more jobs")),
     (refusals.KeyNotFound, Kind(HTTPStatus.NOT_FOUND, "key-not-found", "There is no such key")),

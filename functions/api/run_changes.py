@@ -16,18 +16,17 @@ from functions.api.refusals import ChangeContended, RunNotFound, RunNotRetryable
 from functions.api.responses import Answer, answer
 from functions.api.routing import Route
 from functions.api.run_planner import RunPlanner
+from functions.api.settings import RETENTION_MS
 from functions.api.tracing import current_trace
 from shared.domain.access import Scope
 from shared.domain.events import run_is_over
-from shared.domain.instants import DAY, Instant
+from shared.domain.instants import Instant
 from shared.domain.keys import RunKey, job_id_of, job_key
 from shared.domain.limits import JOB_ID, RUN_ID
 from shared.domain.redrive import may_run_again, run_again
 from shared.domain.run import Run
 from shared.ports import ReceiptUsed, Written
 
-#: How long the row of a run that was cancelled while it waited stays.
-RETENTION_MS = 30 * DAY
 _TRIES = 3
 
 

@@ -13,7 +13,7 @@ from functions.api.bodies import Document, compact
 from functions.api.changes import check_payload
 from functions.api.editor import JobEditor
 from functions.api.gate import Call
-from functions.api.refusals import ChangeContended, JobEnded, JobPaused, RunNotFound
+from functions.api.refusals import ChangeContended, JobEnded, RunNotFound
 from functions.api.tracing import current_trace
 from shared.domain.access import Receipt
 from shared.domain.instants import Instant
@@ -39,12 +39,13 @@ class RunPlanner:
     editor: JobEditor
 
     def job_to_run(self, call: Call, job_id: str) -> Job:
-        """The job, if a run of it can start now. Raises JobNotFound, JobEnded, JobPaused."""
+        """The job, if a run of it can start now: a pause stops its schedule, and not a person.
+
+        Raises JobNotFound, JobEnded.
+        """
         job = self.editor.job(call, job_id)
         if job.state is JobState.CANCELLED:
             raise JobEnded(job_id, job.state)
-        if job.state is JobState.PAUSED:
-            raise JobPaused(job_id)
         return job
 
     def run_now(self, call: Call, job_id: str, document: Document) -> Planned:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from shared.config import lanes
+from shared.domain.instants import DAY
 from shared.domain.limits import MAX_JOBS_OF_OWNER, REQUESTS_PER_SECOND
 from shared.schema import LANES
 
@@ -14,6 +15,10 @@ from shared.schema import LANES
 Authentication = Literal["keys", "jwt", "iam"]
 OWNER_CLAIMS: Final[Mapping[str, str]] = {"keys": "", "jwt": "sub", "iam": "account"}
 IAM_OWNER_CLAIMS: Final = ("account", "principal")
+
+
+#: How long the row of a run stays that the API itself ends: cancelled while it waited, or skipped in a pause.
+RETENTION_MS: Final = 30 * DAY
 
 
 class SettingRefused(Exception):

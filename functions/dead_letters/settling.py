@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from shared.domain.completion import completes, kept_until
 from shared.domain.errors import StoreError
 from shared.domain.events import job_completed, run_is_over
 from shared.domain.instants import DAY, Instant
-from shared.domain.job import JobState
 from shared.domain.message import Dispatch
 from shared.domain.run import (
     CLAIM_ID_BYTES,
@@ -27,7 +25,6 @@ from shared.observability.announcing import Announcements
 from shared.observability.logs import logger_for
 from shared.ports import (
     Clock,
-    Completion,
     DeadLetter,
     DeadLetterQueue,
     Delivery,
@@ -36,6 +33,7 @@ from shared.ports import (
     Randomness,
     RunStore,
 )
+from shared.ports.completing import Ended, complete
 from shared.ports.due_queue import hidden_seconds_until
 
 _logger = logger_for("dead_letters")
@@ -143,11 +141,9 @@ class Settler:
 
     def _complete(self, run: Run, ended_at: Instant) -> None:
         job = self.job_store.get(run.job_key)
-        if job is not None and completes(job, run, run.status):
-            completion = Completion(job.job_key, job.generation, kept_until(job, ended_at))
-            [is_completed] = self.job_store.complete([completion])
-            if is_completed and job.state is not JobState.COMPLETED:
-                self.announcements.add([job_completed(job, at=ended_at)])
+        if job is not None:
+            done = complete(self.job_store, [Ended(job, run, run.status, ended_at)])
+            self.announcements.add(job_completed(each.job, at=each.ended_at) for each in done)
 
     def _bury(self, delivery: Delivery, lane: str, letter: DeadLetter) -> None:
         _logger.error(

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from shared.domain.entry import Entry
 from shared.domain.instants import Instant
 from shared.domain.job import is_last_slot
-from shared.domain.keys import RunKey, run_id_of
+from shared.domain.keys import RunKey, gap_id_of, run_id_of
 from shared.domain.run import RunKind
 from shared.domain.schedules import Gap, fire_at
 
@@ -33,9 +33,7 @@ class Due:
     @property
     def run_id(self) -> str:
         if self.gap is not None:
-            # Its own: the first of these slots may have been fired, and have a row, before the others were missed;
-            # and the next owner may find a longer gap.
-            return f"{run_id_of(self.gap.first)}-{run_id_of(self.gap.last)}"
+            return gap_id_of(self.gap.first, self.gap.last)
         return self.entry.run_id if self.entry.run_id is not None else run_id_of(self.slot)
 
     @property

@@ -16,7 +16,7 @@ from functions.worker.live_run import LiveRun
 from functions.worker.messages import Messages
 from functions.worker.places import kept_between_attempts
 from functions.worker.settings import WorkerSettings
-from shared.domain.completion import completes, is_over, kept_until, perhaps_over
+from shared.domain.completion import is_over, perhaps_over
 from shared.domain.entry import single_entry
 from shared.domain.errors import ItemRefused, StoreError
 from shared.domain.events import job_completed, run_ended
@@ -28,7 +28,8 @@ from shared.domain.run import Finish, Run, RunStatus
 from shared.domain.timing import ALIVE_READ_BACK_MS
 from shared.observability.announcing import Announcements
 from shared.observability.logs import logger_for
-from shared.ports import Clock, Completion, DeadLetter, DeadLetterQueue, Delivery, Hold, JobStore, RunStore
+from shared.ports import Clock, DeadLetter, DeadLetterQueue, Delivery, Hold, JobStore, RunStore
+from shared.ports.completing import Ended, complete
 
 _logger = logger_for("worker")
 
@@ -133,21 +134,12 @@ class Bookkeeper:
 
     def complete(self, ended: Sequence[tuple[Job | None, Run, RunStatus, Instant]]) -> None:
         """Turn the jobs completed that these ends leave nothing to fire. Raises StoreError."""
-        done = [
-            (job, ended_at)
-            for job, run, status, ended_at in ended
-            if job is not None and (completes(job, run, status) or self._is_over(job, run, status))
-        ]
-        if not done:
-            return
-        answers = self.job_store.complete(
-            [Completion(job.job_key, job.generation, kept_until(job, ended_at)) for job, ended_at in done]
+        done = complete(
+            self.job_store,
+            [Ended(job, run, status, at) for job, run, status, at in ended if job is not None],
+            also=lambda each: self._is_over(each.job, each.run, each.status),
         )
-        self.announcements.add(
-            job_completed(job, at=ended_at)
-            for (job, ended_at), is_completed in zip(done, answers, strict=True)
-            if is_completed
-        )
+        self.announcements.add(job_completed(each.job, at=each.ended_at) for each in done)
 
     def _is_over(self, job: Job, run: Run, status: RunStatus) -> bool:
         now = self.clock.now()

@@ -110,7 +110,13 @@ class Reading:
         if job is None:
             self._delete_orphan(live)
         dispatch = live.dispatch
-        reason = may_run(job, live.run.slot, generation=dispatch.generation, is_single_fire=dispatch.is_single)
+        reason = may_run(
+            job,
+            live.run.slot,
+            generation=dispatch.generation,
+            is_single_fire=dispatch.is_single,
+            kind=dispatch.kind,
+        )
         if job is None or reason is None:
             return reason
         clock_bound_ms = self.departures.settings.clock_bound_ms

@@ -19,6 +19,7 @@ def completes(job: Job | None, run: Run, status: RunStatus) -> bool:
     """This end leaves the job nothing to fire."""
     return (
         job is not None
+        and job.has_planned(run.generation)
         and job.state is JobState.ACTIVE
         and (status.is_final or status is RunStatus.CANCELLED)
         and run.kind in _OF_SCHEDULE

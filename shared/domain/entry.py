@@ -19,11 +19,14 @@ from shared.domain.keys import EntryKey, announced_id, run_id_of, schedule_name
 from shared.domain.run import Run, RunKind
 from shared.domain.schedules import At, Misfire, Schedule, fire_at, first_to_fire, next_slot
 from shared.domain.sharding import shard_of
+from shared.domain.timing import ACCEPTED_PAST_MS
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The row of table `job_schedules`. No unsettled fire of this entry is earlier than `next_at`."""
+    """The row of table `job_schedules`. Its slots are those >= `from_at`; of a parked one no unsettled fire is earlier
+    than `next_at`.
+    """
 
     shard: int
     entry_id: str
@@ -126,7 +129,9 @@ def entry_of(job: Job, *, shard_count: int, announce_at: Instant | None = None) 
         )
     is_one_time = isinstance(job.schedule, At)
     due = fire_at(job.schedule, job.job_key, slot)
-    next_at = due if announce_at is None else min(announce_at, due)
+    # Under the fire itself if it is owed, for this host's clock may be ahead; but no sweep looks back for long.
+    is_seen = announce_at is None or announce_at - ACCEPTED_PAST_MS <= due < announce_at
+    next_at = due if announce_at is None or is_seen else announce_at
     return Entry(
         shard=shard,
         entry_id=announced_id(next_at, name),
@@ -164,13 +169,14 @@ def _may_be_parked(job: Job) -> bool:
 def first_unsettled(entry: Entry, watermark: Instant) -> Instant | None:
     """The take-over rule: the slot at which an owner that loads this entry starts, or None when none is left.
 
-    A single fire is always dispatched. A fresh entry starts at its first slot >= from_at with fire_at >= next_at, since
-    the watermark may have passed before the entry became visible. Any other starts behind the watermark: at a slot
-    before it, where that fires behind it.
+    A single fire is always dispatched. A fresh entry starts at its first slot >= from_at, since the watermark may have
+    passed before the entry became visible; a parked one of these that fire at next_at or later. Any other starts behind
+    the watermark: at a slot before it, where that fires behind it.
     """
     if entry.is_single:
         return entry.slot
     if entry.schedule is None:
         return None
-    floor = entry.next_at if entry.fresh else Instant(max(watermark + 1, entry.next_at))
+    parked_under = entry.next_at if entry.key.is_parked else entry.from_at
+    floor = parked_under if entry.fresh else Instant(max(watermark + 1, parked_under))
     return first_to_fire(entry.schedule, entry.job_key, since=entry.from_at, floor=floor)

@@ -11,8 +11,8 @@ from typing import Any
 from shared.domain.instants import DAY, MINUTE, SECOND, Instant
 from shared.domain.keys import job_key
 from shared.domain.limits import MAX_NAMED_RUNS
-from shared.domain.run import Run, RunStatus
-from shared.domain.schedules import At, Misfire, Schedule, is_slot, next_slot
+from shared.domain.run import Run, RunKind, RunStatus
+from shared.domain.schedules import At, Misfire, Schedule, fire_at, is_slot, missed, next_slot
 
 
 class JobState(StrEnum):
@@ -69,7 +69,11 @@ CANCELLED_KEPT_MS = DAY
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The row of table `jobs`. `revision` is the ETag; `generation` rises when schedule or state changes."""
+    """The row of table `jobs`. `revision` is the ETag; `generation` rises when schedule, state, misfire or lane change.
+
+    The slots of a generation are those >= `from_at`, which may lie before it was made: a change that moves no slot
+    keeps what is owed by then.
+    """
 
     owner_id: str
     job_id: str
@@ -102,6 +106,16 @@ class Job:
     entry_at: Instant | None = None
     #: Where the request that made the current generation is traced (`shared.domain.traces`); None when it is not.
     trace: str | None = None
+    #: A job of the same id before this one had lower generations. None in rows of earlier versions.
+    first_generation: int | None = None
+    #: The first generation since the job was last resumed; 0 if it never was.
+    resumed_generation: int = 0
+    #: Of a paused job: since when.
+    paused_at: Instant | None = None
+    #: As of when the schedule was read; of the runs that `max_runs` allows, `counted` were planned before. None in rows
+    #: of earlier versions.
+    read_at: Instant | None = None
+    counted: int = 0
 
     @property
     def job_key(self) -> str:
@@ -111,6 +125,14 @@ class Job:
     def is_one_time(self) -> bool:
         return isinstance(self.schedule, At)
 
+    def has_expired(self, now: Instant) -> bool:
+        """It is gone, though its row may be there for a while."""
+        return self.expires_at is not None and now >= self.expires_at
+
+    def has_planned(self, generation: int) -> bool:
+        """What is of this generation was planned for this job, and not for an earlier one of its id."""
+        return generation >= (self.created_at if self.first_generation is None else self.first_generation)
+
 
 def next_generation(previous: int, now: Instant) -> int:
     """Rises even when the clock stands still or goes back."""
@@ -119,7 +141,8 @@ def next_generation(previous: int, now: Instant) -> int:
 
 def recreated(job: Job, over: Job) -> Job:
     """`job`, as it is stored over the ended job of the same id: generation and revision go on rising."""
-    return replace(job, generation=next_generation(over.generation, job.created_at), revision=over.revision + 1)
+    generation = next_generation(over.generation, job.created_at)
+    return replace(job, generation=generation, first_generation=generation, revision=over.revision + 1)
 
 
 def cancelled(job: Job, *, now: Instant, by: str) -> Job:
@@ -156,7 +179,8 @@ def paused(job: Job, *, now: Instant, by: str, reason: str) -> Job:
         state=JobState.PAUSED,
         state_reason=reason,
         generation=next_generation(job.generation, now),
-        from_at=now,
+        from_at=first_to_come(job, now),
+        paused_at=now,
         revision=job.revision + 1,
         updated_at=now,
         updated_by=by,
@@ -186,18 +210,35 @@ def is_last_slot(schedule: Schedule, slot: Instant) -> bool:
     return next_slot(schedule, slot) is None
 
 
-def may_run(job: Job | None, slot: Instant, *, generation: int, is_single_fire: bool) -> str | None:
-    """Why a claimed slot must not start (`cancelled`, `paused`, `superseded`), or None when it runs.
-
-    Decided by the worker on the job it read *after* its claim (design section 4): a slot planned before the current
-    generation (`slot < from_at`) was promised then and runs with the current definition; of the current
-    generation only its own slots run. What was planned for a job that is gone is nothing to another one of its id,
-    which has no generation below its `created_at`.
+def first_to_come(job: Job, now: Instant) -> Instant:
+    """Since when the slots of the job have their fire still before them: `now`, or the slot before it that fires later
+    by its jitter. There is one at most, for a slot fires before the next one is planned.
     """
-    if job is None or job.state is JobState.CANCELLED or generation < job.created_at:
+    schedule = job.schedule
+    # Of a one-time job the slot may lie before `from_at`: an `at` a little in the past is accepted.
+    first = Instant(max(now - schedule.window_ms, 0 if job.is_one_time else job.from_at))
+    last = missed(schedule, Instant(first - 1), Instant(now - 1), newest=1).last
+    return now if last is None or fire_at(schedule, job.job_key, last) < now else last
+
+
+#: A pause stops the schedule, and not a person.
+_ASKED_FOR = frozenset({RunKind.MANUAL, RunKind.BACKFILL})
+
+
+def may_run(job: Job | None, slot: Instant, *, generation: int, is_single_fire: bool, kind: RunKind) -> str | None:
+    """Why a claimed slot that has not begun must not start (`cancelled`, `paused`, `superseded`); None when it runs.
+
+    Decided by the worker on the job it read *after* its claim, and by `generation`, the one that planned the slot: no
+    two hosts' clocks are compared. What was planned for an earlier job of the id is nothing to this one. Of a slot of
+    the current generation (`slot >= from_at`) the schedule says whether there is one. One before it was promised by an
+    older generation and runs with the current definition, unless the job was paused since.
+    """
+    if job is None or job.state is JobState.CANCELLED or not job.has_planned(generation):
         return "cancelled"
+    if is_single_fire and (kind in _ASKED_FOR or generation >= job.generation):
+        return None
     if job.state is JobState.PAUSED:
         return "paused"
-    if is_single_fire or slot < job.from_at or is_slot(job.schedule, slot):
-        return None
-    return "superseded"
+    if slot < job.from_at:
+        return "paused" if generation < job.resumed_generation else None
+    return None if is_single_fire or is_slot(job.schedule, slot) else "superseded"

@@ -77,6 +77,13 @@ def run_id_of(slot: Instant, suffix: str = "") -> str:
     return f"{_second(slot // 1000)}{slot % 1000:03d}Z{suffix}"
 
 
+def gap_id_of(first: Instant, last: Instant) -> str:
+    """Of the row that stands for slots which are not fired. Its own: the first of them may have been fired, and have a
+    row, before the others were missed; and the next one to look may find a longer gap.
+    """
+    return f"{run_id_of(first)}-{run_id_of(last)}"
+
+
 @lru_cache(maxsize=1024)
 def _second(second: int) -> str:
     """Kept, for many jobs fire in one."""

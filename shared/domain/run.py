@@ -255,6 +255,19 @@ class TakeOver:
 ClaimDecision = Mine | Duplicate | HideUntil | TakeOver
 
 
+def may_be_fired_anew(run: Run, generation: int) -> bool:
+    """A slot was SKIPPED or CANCELLED, and a newer generation of its job fires it after all. Not where this very run
+    was cancelled by somebody, or found no place: a generation may send again what the one before has settled.
+    """
+    return (
+        not run.status.is_alive
+        and not run.status.is_final
+        and run.generation < generation
+        and run.cancel_requested_at is None
+        and run.reason != "overlap"
+    )
+
+
 #: Of the time a run has been alive already: how long the message of a live run is hidden at least.
 _LOOKS_PER_AGE = 20
 
@@ -273,9 +286,7 @@ def decide_claim(  # noqa: PLR0911 (one return for each row of the rule)
     if existing.status.is_final:
         return Duplicate(existing)
     if not existing.status.is_alive:
-        # SKIPPED or CANCELLED: only a newer generation of the job may fire the slot after all, unless this very run was
-        # cancelled by somebody.
-        if existing.generation < generation and existing.cancel_requested_at is None:
+        if may_be_fired_anew(existing, generation):
             return TakeOver(existing.token + 1, existing.attempt)
         return Duplicate(existing)
     if existing.status is RunStatus.WAITING:

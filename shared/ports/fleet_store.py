@@ -15,6 +15,14 @@ class BeatAnswer:
     store_time: Instant | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class LeaseAnswer:
+    """`store_time` as in `BeatAnswer`."""
+
+    lease: Lease
+    store_time: Instant | None = None
+
+
 class FleetStore(Protocol):
     """Table `fleet`: membership, leases with their epoch and watermark, and the brake."""
 
@@ -24,6 +32,10 @@ class FleetStore(Protocol):
 
     def snapshot(self) -> FleetSnapshot:
         """Everything, each kind read strongly consistently."""
+        ...
+
+    def lease(self, shard: int) -> LeaseAnswer:
+        """The lease of one shard, read strongly consistently; that of nobody when none is stored."""
         ...
 
     def take(self, seen: Lease, *, owner: str) -> Lease | None:

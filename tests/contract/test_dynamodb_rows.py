@@ -12,8 +12,9 @@ from shared.config import TableNames
 from shared.domain.instants import HOUR, MINUTE, Instant
 from shared.domain.run import RunStatus
 from shared.domain.sharding import owner_slices
+from shared.ports import Completion
 from shared.ports.run_store import Heartbeat
-from tests.contract.stored import stored_run
+from tests.contract.stored import stored_job, stored_run
 from tests.contract.stores import Stores, dynamo_stores
 from tests.contract.values import NOW, creation, finish_of, make_entry, make_job, make_receipt, make_run
 
@@ -64,12 +65,25 @@ def test_ttl_is_in_whole_seconds_and_never_early(stores: Stores, dynamodb: Dynam
     stores.runs.finish([finish_of(run, expires_at=expires_at)])
 
     rows = [
-        row_of(dynamodb, tables.jobs, job_key="acme/job"),
         row_of(dynamodb, tables.access, pk="idem#acme#once"),
         row_of(dynamodb, tables.job_runs, job_key=run.job_key, run_id=run.run_id),
     ]
 
-    assert [row["expires_at"] for row in rows] == [{"N": "1000000001"}] * 3
+    assert [row["expires_at"] for row in rows] == [{"N": "1000000001"}] * 2
+
+
+def test_the_row_of_a_job_stays_longer_than_clocks_differ(
+    stores: Stores, dynamodb: DynamoDBClient, tables: TableNames
+) -> None:
+    """Or the next job of its id could get a lower generation, and run what was sent for this one."""
+    expires_at = Instant(1_000_000_000_001)
+    stores.jobs.write(creation(make_job(expires_at=expires_at)))
+    running = stored_job(stores, make_job("running"))
+    stores.jobs.complete([Completion(running.job_key, running.generation, expires_at)])
+
+    for key in ("acme/job", running.job_key):
+        row = row_of(dynamodb, tables.jobs, job_key=key)
+        assert (row["expires_at"], row["expires_at_ms"]) == ({"N": "1000003601"}, {"N": str(expires_at)})
 
 
 def test_a_run_is_in_index_alive_from_its_first_heartbeat_to_its_end(

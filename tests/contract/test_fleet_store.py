@@ -41,6 +41,16 @@ def test_a_beat_puts_the_node_and_tells_control_and_time(stores: Stores) -> None
     assert stores.fleet.snapshot().nodes == {"node-1": replace(NODE, beat=2)}
 
 
+def test_a_lease_is_told_with_the_time(stores: Stores) -> None:
+    assert stores.fleet.lease(3).lease == Lease(3)
+    lease = taken(stores, watermark=NOW)
+
+    answer = stores.fleet.lease(3)
+
+    assert answer.lease == lease
+    assert answer.store_time is not None
+
+
 def test_a_removed_node_is_gone(stores: Stores) -> None:
     stores.fleet.beat(NODE)
 

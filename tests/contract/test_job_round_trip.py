@@ -69,6 +69,11 @@ def test_every_field_comes_back_as_it_was(stores: Stores, schedule: Schedule) ->
         keep_after_completion_ms=0,
         cancellation=Cancellation(CancelOutcome.RUNNING, ("r1", "r2"), more=3),
         expires_at=Instant(NOW + 1),
+        first_generation=NOW - 5,
+        resumed_generation=NOW - 1,
+        paused_at=Instant(NOW + 2),
+        read_at=Instant(NOW + 3),
+        counted=4,
     )
 
     assert stored_job(stores, job) == job

@@ -54,7 +54,7 @@ def test_the_api_sends_to_no_queue_and_of_the_fleet_it_shows_all_and_writes_the_
 
     assert not [action for each in statements for action in actions_of(each) if action.startswith("sqs:")]
     of_fleet = [each for each in statements if "Fleet" in str(each["Resource"])]
-    assert [actions_of(each) for each in of_fleet] == [["dynamodb:Query"], ["dynamodb:UpdateItem"]]
+    assert [actions_of(each) for each in of_fleet] == [["dynamodb:GetItem", "dynamodb:Query"], ["dynamodb:UpdateItem"]]
     assert of_fleet[1]["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["control"]}}
 
 

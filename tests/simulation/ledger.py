@@ -14,7 +14,7 @@ from shared.domain.instants import Instant
 from shared.domain.job import Job, JobState
 from shared.domain.keys import RunKey
 from shared.domain.message import Dispatch
-from shared.domain.run import Run, RunStatus
+from shared.domain.run import Run, RunKind, RunStatus
 from shared.domain.timing import CLOCK_BOUND_MS
 from tests.simulation.executions import Executions
 from tests.simulation.generations import Fire, Generation
@@ -42,6 +42,10 @@ class Start:
     key: RunKey
     slot: Instant
     token: int
+
+
+#: No schedule made these.
+_ASKED_FOR = frozenset({RunKind.MANUAL, RunKind.BACKFILL})
 
 
 class Ledger:
@@ -251,6 +255,10 @@ class Ledger:
         first_token, first_at = self.first_claims.get(start.key, (start.token, start.at))
         if first_token < start.token and first_at <= holding.committed_at + _MAY_HAVE_BEGUN_MS:
             # An earlier attempt of it may have begun before the pause, as far as any host can know.
+            return
+        run = self.rows.get(start.key)
+        if run is not None and (run.kind in _ASKED_FOR or run.generation >= holding.job.generation):
+            # A pause stops the schedule, and not a person.
             return
         claimed_at = self.claims.get((start.key, start.token), start.at)
         read_at = next((at for at in self.reads[start.host, start.key.job_key] if at >= claimed_at), start.at)

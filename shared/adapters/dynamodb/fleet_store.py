@@ -11,7 +11,7 @@ from shared.adapters.dynamodb.queries import Queries, Query
 from shared.config import TableNames
 from shared.domain.fleet import Control, FleetSnapshot, Lease, Node
 from shared.domain.instants import Instant, to_instant
-from shared.ports.fleet_store import BeatAnswer
+from shared.ports.fleet_store import BeatAnswer, LeaseAnswer
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -51,6 +51,15 @@ class DynamoFleetStore:
     def _rows_of(self, kind: str) -> list[Row]:
         query = Query(table=self._table, condition=conditions.ROWS_OF_KIND, values={":kind": text(kind)})
         return [row for rows in self._queries.pages("fleet.snapshot", query) for row in rows]
+
+    def lease(self, shard: int) -> LeaseAnswer:
+        key = fleet_rows.lease_key(shard)
+        answer: dict[str, Any] = self._calls.repeat(
+            "fleet.lease",
+            lambda: dict(self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True)),
+        )
+        row = answer.get("Item")
+        return LeaseAnswer(Lease(shard) if row is None else fleet_rows.read_lease(row), _time_told_by(answer))
 
     def take(self, seen: Lease, *, owner: str) -> Lease | None:
         condition, values = _as_seen(seen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from shared.adapters.dynamodb.attributes import Row, read_text, text
+from shared.adapters.dynamodb.attributes import Row, Value, read_text, text
 from shared.adapters.dynamodb.columns import (
     document_column,
     known_members,
@@ -15,6 +15,7 @@ from shared.adapters.dynamodb.columns import (
     whole_column,
     write_columns,
 )
+from shared.domain.instants import HOUR, Instant
 from shared.domain.job import Cancellation, CancelOutcome, Job, JobState, RetryPolicy
 from shared.domain.keys import job_id_of, owner_of
 from shared.domain.schedules import Misfire, decode, encode
@@ -26,6 +27,8 @@ CREATED_AT = "created_at"
 GENERATION = "generation"
 #: DynamoDB expires by seconds; the exact instant stands beside it.
 TTL = "expires_at"
+#: Far longer than the clocks of two hosts differ.
+GENERATIONS_KEPT_MS = HOUR
 
 
 def misfire_to_json(misfire: Misfire) -> list[Any]:
@@ -82,6 +85,11 @@ COLUMNS = (
     EXPIRES_AT,
     whole_column("entry_at"),
     text_column("trace"),
+    whole_column("first_generation"),
+    whole_column("resumed_generation", absent=0),
+    whole_column("paused_at"),
+    whole_column("read_at"),
+    whole_column("counted", absent=0),
 )
 #: Every attribute but the key that a write of a job may set; it removes those that it does not set, and no others.
 WRITTEN_ATTRIBUTES = (*(column.name for column in COLUMNS), OWNER_SLICE, TTL)
@@ -95,8 +103,15 @@ def write_job(job: Job) -> Row:
     row = key_of(job.job_key) | write_columns(COLUMNS, job)
     row[OWNER_SLICE] = text(owner_slice(job.owner_id, job.job_id))
     if job.expires_at is not None:
-        row[TTL] = seconds_until(job.expires_at)
+        row[TTL] = ttl_of(job.expires_at)
     return row
+
+
+def ttl_of(expires_at: Instant) -> Value:
+    """When the row goes of a job that has been gone to its owner since `expires_at`. Until then a job of the same id
+    gets a higher generation than the one before, whatever the clocks of the hosts say that make them.
+    """
+    return seconds_until(expires_at + GENERATIONS_KEPT_MS)
 
 
 def read_job(row: Row) -> Job:

@@ -10,7 +10,6 @@ from shared.adapters.aws.faults import ConditionFailed, TransactionRefused
 from shared.adapters.dynamodb import conditions, entry_rows, job_rows
 from shared.adapters.dynamodb.attributes import Row, text, whole
 from shared.adapters.dynamodb.batches import Batches
-from shared.adapters.dynamodb.columns import seconds_until
 from shared.adapters.dynamodb.job_holds import JobHolds
 from shared.adapters.dynamodb.owner_count import OwnerCount
 from shared.adapters.dynamodb.owner_listing import OwnerListing, jobs_of_owner
@@ -166,7 +165,7 @@ class DynamoJobStore:
             key=job_rows.key_of(completion.job_key),
             sets={
                 job_rows.STATE.name: text(JobState.COMPLETED),
-                job_rows.TTL: seconds_until(completion.expires_at),
+                job_rows.TTL: job_rows.ttl_of(completion.expires_at),
                 job_rows.EXPIRES_AT.name: whole(completion.expires_at),
             },
             where={job_rows.GENERATION: whole(completion.generation), job_rows.STATE.name: text(JobState.ACTIVE)},

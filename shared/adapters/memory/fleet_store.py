@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from shared.adapters.memory.tables import MemoryTables
 from shared.domain.fleet import Control, FleetSnapshot, Lease, Node
-from shared.ports.fleet_store import BeatAnswer
+from shared.ports.fleet_store import BeatAnswer, LeaseAnswer
 
 
 class MemoryFleetStore:
@@ -20,6 +20,11 @@ class MemoryFleetStore:
     def snapshot(self) -> FleetSnapshot:
         with self._tables.lock:
             return FleetSnapshot(dict(self._tables.nodes), dict(self._tables.leases), self._control())
+
+    def lease(self, shard: int) -> LeaseAnswer:
+        with self._tables.lock:
+            clock = self._tables.clock
+            return LeaseAnswer(self._lease(shard), None if clock is None else clock.now())
 
     def _control(self) -> Control:
         return Control(self._tables.is_firing, self._tables.shard_count)

@@ -13,7 +13,7 @@ from shared.domain.limits import MAX_HORIZON_MS, MAX_RUNS, MAX_WINDOW_MS
 from shared.domain.schedules.fields import problem, read_exclude, read_instant, read_whole_number, shown
 from shared.domain.schedules.kinds import read_at, read_cron, read_every, read_in
 from shared.domain.schedules.slots import is_slot, last_of, next_slot
-from shared.domain.schedules.values import At, Cron, Schedule
+from shared.domain.schedules.values import At, Cron, Every, Schedule
 
 _OPTIONS = ("start_at", "end_at", "max_runs", "window", "exclude")
 _KEYS = {
@@ -28,10 +28,19 @@ _EXAMPLE = {"cron": "30 2 * * MON-FRI", "timezone": "Europe/Berlin"}
 _T = TypeVar("_T")
 
 
-def parse_schedule(document: Mapping[str, object], *, now: Instant, needs_slot: bool = True) -> Schedule:
+def parse_schedule(
+    document: Mapping[str, object],
+    *,
+    now: Instant,
+    needs_slot: bool = True,
+    over: Schedule | None = None,
+    counted: int = 0,
+) -> Schedule:
     """The value behind a `schedule` object; `now` is the moment of creation.
 
     A null counts as absent, except for `timezone`. `needs_slot`: refuse a schedule that has no slot left to fire.
+    `over`: the schedule that it replaces, whose anchor stays unless another one is meant. `counted`: so many of its
+    `max_runs` were planned before now.
 
     Raises:
         InvalidRequest: one problem per field at fault, with pointers from the object itself, such as `#/cron`.
@@ -46,7 +55,9 @@ def parse_schedule(document: Mapping[str, object], *, now: Instant, needs_slot: 
     if problems or schedule is None:
         raise InvalidRequest(problems)
     schedule = replace(schedule, **options, given_end_at=options.get("end_at"))
-    schedule = _with_last_run(schedule, now)
+    if isinstance(schedule, Every):
+        schedule = _anchored(schedule, over, is_given="anchor" in given)
+    schedule = _with_last_run(schedule, now, counted)
     if needs_slot:
         _check_slots_left(schedule, now)
     return schedule
@@ -132,11 +143,25 @@ def _collect(problems: list[FieldProblem], read: Callable[[], _T]) -> _T | None:
         return None
 
 
-def _with_last_run(schedule: Schedule, now: Instant) -> Schedule:
-    """`max_runs` as an end: the slots are counted once, at creation, so no counter is kept while the job runs."""
+def _anchored(schedule: Every, over: Schedule | None, *, is_given: bool) -> Every:
+    """With the anchor that is given; else with that of the schedule before it; else at `start_at`."""
+    if isinstance(over, Every):
+        is_meant = schedule.anchor == over.anchor if is_given else schedule.start_at in {None, over.start_at}
+        if is_meant:
+            return replace(schedule, anchor=over.anchor, includes_anchor=over.includes_anchor)
+    if is_given or schedule.start_at is None:
+        return schedule
+    return replace(schedule, anchor=schedule.start_at, includes_anchor=True)
+
+
+def _with_last_run(schedule: Schedule, now: Instant, counted: int) -> Schedule:
+    """`max_runs` as an end: the slots are counted once, when it is read, so no counter is kept while the job runs."""
     if schedule.max_runs is None or isinstance(schedule, At):
         return schedule
-    last = last_of(schedule, Instant(now - 1), schedule.max_runs, horizon=Instant(now + MAX_HORIZON_MS))
+    left = schedule.max_runs - counted
+    if left <= 0:
+        raise problem("#/max_runs", f"{counted} runs are planned by now; ask for more, or leave it out", counted + 1)
+    last = last_of(schedule, Instant(now - 1), left, horizon=Instant(now + MAX_HORIZON_MS))
     return schedule if last is None else replace(schedule, end_at=last)
 
 

@@ -39,7 +39,7 @@ def read_in(given: Given, now: Instant) -> At:
 
 
 def read_every(given: Given, now: Instant) -> Every:
-    """A fixed interval, anchored at `anchor` or else now."""
+    """A fixed interval, anchored at `anchor` or else now, as long as no `start_at` says otherwise."""
     interval_ms = parse_duration(given["every"], "#/every")
     if interval_ms < MIN_INTERVAL_MS:
         raise problem("#/every", f"{shown(given['every'])} is shorter than {format_duration(MIN_INTERVAL_MS)}", "PT1M")

@@ -129,15 +129,15 @@ def test_a_waiting_run_is_retried_without_its_wait_and_a_second_retry_is_another
     assert world.send("POST", path).json["fencing_token"] == 3
 
 
-@pytest.mark.parametrize("act", ["pause", "delete"])
-def test_a_run_whose_job_starts_nothing_is_not_retried(world: World, act: str) -> None:
+@pytest.mark.parametrize(("act", "status"), [("pause", 202), ("delete", 409)])
+def test_a_run_of_a_paused_job_is_retried_and_one_of_a_deleted_job_is_not(world: World, act: str, status: int) -> None:
     run = run_in(world, world.create(schedule=EVERY), RunStatus.FAILED)
     if act == "pause":
         world.send("POST", f"{PATH}/pause")
     else:
         world.send("DELETE", PATH)
 
-    assert world.send("POST", f"{PATH}/runs/{run.run_id}/retry").status == 409
+    assert world.send("POST", f"{PATH}/runs/{run.run_id}/retry").status == status
 
 
 def test_failed_runs_are_listed_newest_first_and_filtered(world: World) -> None:

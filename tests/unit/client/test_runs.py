@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from carillon.client import Client, every
-from carillon.client.errors import InvalidRequest, JobNotFound, JobPaused, NotEnded, RunNotFound, RunNotRetryable
+from carillon.client.errors import InvalidRequest, JobNotFound, NotEnded, RunNotFound, RunNotRetryable
 from shared.domain.instants import HOUR
 from shared.domain.run import RunStatus
 from tests.unit.api.world import World
@@ -38,11 +38,10 @@ def test_run_now_has_a_payload_of_its_own() -> None:
     assert client.get_run("nightly", own["run_id"])["kind"] == "manual"
 
 
-def test_a_paused_job_runs_nothing() -> None:
+def test_a_paused_job_runs_when_it_is_asked_to() -> None:
     client = with_job(World())
     client.pause("nightly")
-    with pytest.raises(JobPaused):
-        client.run_now("nightly")
+    assert client.run_now("nightly")["status"] == "waiting"
 
 
 def test_runs_go_over_all_pages() -> None:

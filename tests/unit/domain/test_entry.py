@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from shared.domain.completion import completes
 from shared.domain.entry import announce, entry_keys, entry_of, first_unsettled
 from shared.domain.instants import HOUR, SECOND, Instant, to_rfc3339
-from shared.domain.job import Job, JobState, may_run
+from shared.domain.job import Job, JobState, first_to_come, may_run, recreated
 from shared.domain.keys import EntryKey, announced_at, announced_id, run_id_of
+from shared.domain.run import Run, RunKind, RunStatus
 from shared.domain.schedules import fire_at, parse_schedule, slots
 
 NOW = Instant(1_795_737_600_000)
@@ -49,6 +51,8 @@ def test_a_changed_job_announces_itself_now() -> None:
     entry = entry_of(job(every="PT1H"), shard_count=4, announce_at=NOW)
     assert entry.next_at == NOW
     assert entry_of(job(at=at(NOW - 30 * SECOND)), shard_count=4, announce_at=NOW).next_at == NOW - 30 * SECOND
+    # Owed for longer, it would be looked for in vain.
+    assert entry_of(job(at=at(NOW - 50 * SECOND)), shard_count=4, announce_at=Instant(NOW + HOUR)).next_at == NOW + HOUR
 
 
 def test_ids_of_announced_entries_sort_by_their_instant_and_parked_ones_lie_behind_them_all() -> None:
@@ -103,9 +107,8 @@ def test_a_settled_entry_starts_behind_the_watermark() -> None:
 
 
 def test_a_moved_entry_starts_at_next_at_when_the_watermark_is_older() -> None:
-    entry = replace(
-        entry_of(job(every="PT10S", anchor=at(NOW)), shard_count=4), fresh=False, next_at=Instant(NOW + 50_000)
-    )
+    entry = entry_of(job(every="PT10S", anchor=at(NOW)), shard_count=4)
+    entry = replace(entry, entry_id=entry.key.parked.entry_id, fresh=False, next_at=Instant(NOW + 50_000))
     assert first_unsettled(entry, NOW) == NOW + 50_000
 
 
@@ -118,26 +121,83 @@ def test_a_slot_before_the_watermark_that_fires_behind_it_is_not_lost() -> None:
         assert first_unsettled(entry, Instant(fires_at - 1)) == slot
 
 
+def why_not(
+    job: Job | None,
+    slot: int,
+    *,
+    generation: int = NOW,
+    is_single_fire: bool = False,
+    kind: RunKind = RunKind.SCHEDULED,
+) -> str | None:
+    return may_run(job, Instant(slot), generation=generation, is_single_fire=is_single_fire, kind=kind)
+
+
 def test_the_definition_read_after_the_claim_decides_what_may_run() -> None:
     live = job(every="PT10S", anchor=at(NOW))
-    slot = Instant(NOW + 10_000)
-    assert may_run(live, slot, generation=NOW, is_single_fire=False) is None
-    assert may_run(None, slot, generation=NOW, is_single_fire=False) == "cancelled"
-    assert may_run(replace(live, state=JobState.CANCELLED), slot, generation=NOW, is_single_fire=True) == "cancelled"
-    assert may_run(replace(live, state=JobState.PAUSED), slot, generation=NOW, is_single_fire=False) == "paused"
-    assert may_run(live, Instant(slot + 1), generation=NOW, is_single_fire=False) == "superseded"
-    assert may_run(live, Instant(slot + 1), generation=NOW, is_single_fire=True) is None
-    assert (
-        may_run(replace(live, from_at=Instant(slot + 2)), Instant(slot + 1), generation=NOW, is_single_fire=False)
-        is None
+    slot = NOW + 10_000
+    assert why_not(live, slot) is None
+    assert why_not(None, slot) == "cancelled"
+    assert why_not(replace(live, state=JobState.CANCELLED), slot, is_single_fire=True) == "cancelled"
+    assert why_not(replace(live, state=JobState.PAUSED, generation=NOW + 1), slot) == "paused"
+    assert why_not(live, slot + 1) == "superseded"
+    assert why_not(live, slot + 1, is_single_fire=True) is None
+    assert why_not(replace(live, from_at=Instant(slot + 2)), slot + 1) is None
+
+
+def test_a_pause_stops_what_was_planned_before_it_and_not_what_a_person_asks_for() -> None:
+    paused = replace(job(every="PT10S", anchor=at(NOW)), state=JobState.PAUSED, generation=NOW + 5)
+    slot = NOW + 10_000
+    assert why_not(paused, slot, is_single_fire=True) == "paused"
+    assert why_not(paused, slot, is_single_fire=True, generation=NOW + 5) is None
+    assert why_not(paused, slot, is_single_fire=True, kind=RunKind.MANUAL) is None
+    assert why_not(paused, slot, is_single_fire=True, kind=RunKind.BACKFILL) is None
+
+
+def test_what_was_planned_before_a_pause_does_not_start_after_it() -> None:
+    """By generation: the clocks of those who wrote them are not compared."""
+    resumed = replace(
+        job(every="PT10S", anchor=at(NOW)),
+        from_at=Instant(NOW + 20_000),
+        generation=NOW + 9,
+        resumed_generation=NOW + 7,
     )
+    assert why_not(resumed, NOW + 10_000, generation=NOW + 6) == "paused"
+    assert why_not(resumed, NOW + 10_000, generation=NOW + 7) is None
+    assert why_not(resumed, NOW + 20_000, generation=NOW + 6) is None
 
 
 @pytest.mark.parametrize("is_single_fire", [False, True])
-def test_what_was_planned_for_an_earlier_job_of_the_id_does_not_run(is_single_fire: bool) -> None:
+@pytest.mark.parametrize("created_at", [NOW, NOW + 5, NOW + 99_999])
+def test_what_was_planned_for_an_earlier_job_of_the_id_does_not_run(created_at: int, is_single_fire: bool) -> None:
     """Deleted and made anew: a dispatch that waited meanwhile knows another target, and another time."""
-    anew = replace(job(every="PT10S", anchor=at(NOW)), generation=NOW + 7, created_at=Instant(NOW + 5))
-    slot = Instant(NOW + 10_000)
+    earlier = replace(job(every="PT10S", anchor=at(NOW)), generation=NOW + 6, state=JobState.CANCELLED)
+    anew = recreated(replace(job(every="PT10S", anchor=at(NOW)), created_at=Instant(created_at)), earlier)
+    slot = NOW + 10_000
 
-    assert may_run(anew, slot, generation=NOW + 4, is_single_fire=is_single_fire) == "cancelled"
-    assert may_run(anew, slot, generation=NOW + 5, is_single_fire=is_single_fire) is None
+    assert why_not(anew, slot, generation=NOW + 6, is_single_fire=is_single_fire) == "cancelled"
+    assert why_not(anew, slot, generation=anew.generation, is_single_fire=is_single_fire) is None
+
+
+@pytest.mark.parametrize("is_single_fire", [False, True])
+def test_rows_of_earlier_versions_know_no_first_generation(is_single_fire: bool) -> None:
+    anew = replace(job(every="PT10S", anchor=at(NOW)), generation=NOW + 7, created_at=Instant(NOW + 5))
+    slot = NOW + 10_000
+
+    assert why_not(anew, slot, generation=NOW + 4, is_single_fire=is_single_fire) == "cancelled"
+    assert why_not(anew, slot, generation=NOW + 5, is_single_fire=is_single_fire) is None
+
+
+def test_the_end_of_a_run_of_an_earlier_job_of_the_id_completes_nothing() -> None:
+    once = replace(job(at=at(NOW + 5_000)), generation=NOW + 7, first_generation=NOW + 7)
+    run = Run("acme/x", "r", RunKind.SCHEDULED, Instant(NOW + 9_000), NOW, RunStatus.SUCCEEDED, NOW + 6)
+    assert not completes(once, run, RunStatus.SUCCEEDED)
+    assert completes(once, replace(run, generation=NOW + 7), RunStatus.SUCCEEDED)
+
+
+def test_a_change_keeps_the_one_slot_that_waits_for_its_jitter() -> None:
+    jittered = job(every="PT60S", anchor=at(NOW), window="PT50S")
+    for slot in (next(slots(jittered.schedule, Instant(NOW + 60_000 * k))) for k in range(1, 20)):
+        due = fire_at(jittered.schedule, "acme/x", slot)
+        assert first_to_come(jittered, due) == slot
+        assert first_to_come(jittered, Instant(due + 1)) == due + 1
+        assert first_to_come(replace(jittered, from_at=Instant(slot + 1)), due) == due

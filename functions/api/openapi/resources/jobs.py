@@ -40,6 +40,11 @@ _JOB: Final[dict[str, Any]] = {
     "payload": {"report": "weekly"},
 }
 
+_ONE_RUN: Final = (
+    "One slot of one job is one run: an `at` that an earlier job of the same id has run already is refused; later "
+    "slots are the new job's."
+)
+
 _MEMBERS: Final[dict[str, Schema]] = {
     "job_id": JOB_ID_SCHEMA,
     "name": {**TEXT, "examples": ["Nightly report"]},
@@ -74,7 +79,7 @@ _MEMBERS: Final[dict[str, Schema]] = {
     "misfire": record({"policy": one_of("fire_once", "fire_all", "skip"), "grace": nullable(DURATION), "limit": COUNT}),
     "keep_after_completion": DURATION,
     "generation": COUNT,
-    "revision": COUNT,
+    "revision": {**COUNT, "description": "What the ETag says. It rises with each change of the job."},
     "next_slots": {"type": "array", "items": INSTANT},
     "created_at": INSTANT,
     "created_by": TEXT,
@@ -95,7 +100,9 @@ _LAST_RUN: Final = record(
 )
 
 OPERATIONS: Final[Operations] = {
-    ("POST", "/v1/jobs"): Operation("createJob", "jobs", "Create a job", "Job", 201, example=_JOB, problems=(409, 422)),
+    ("POST", "/v1/jobs"): Operation(
+        "createJob", "jobs", "Create a job", "Job", 201, example=_JOB, problems=(409, 422), description=_ONE_RUN
+    ),
     ("GET", "/v1/jobs"): Operation(
         "listJobs",
         "jobs",
@@ -130,8 +137,9 @@ OPERATIONS: Final[Operations] = {
         path={"job_id": "weekly-report"},
         example={name: value for name, value in _JOB.items() if name != "job_id"},
         description=(
-            "What the body leaves out gets its default, but for `state`, which stays. `If-None-Match: *` only creates, "
-            "`If-Match` only changes. Without them a PUT that arrives after a DELETE makes the job anew."
+            "What the body leaves out gets its default, but for `state`, which stays. Declaring what is declared "
+            "already changes nothing. `If-None-Match: *` only creates, `If-Match` only changes. Without them a PUT that "
+            "arrives after a DELETE makes the job anew."
         ),
         problems=(404, 409, 412),
     ),
@@ -143,7 +151,10 @@ OPERATIONS: Final[Operations] = {
         body="JobPatch",
         path=OF_JOB,
         example={"schedule": {"cron": "0 3 * * *"}, "tags": {"team": None}},
-        description="RFC 7396: members that are left out keep their value, null removes one.",
+        description=(
+            "RFC 7396: members that are left out keep their value, null removes one. A change that moves no slot drops "
+            "no slot that is owed; one that moves slots counts from when it is made."
+        ),
         problems=(404, 409, 412, 422),
     ),
     ("DELETE", "/v1/jobs/<job_id>"): Operation(
@@ -167,7 +178,7 @@ OPERATIONS: Final[Operations] = {
         path=OF_JOB,
         description=(
             "A pause stops new slots, never a run that has begun: its target is not interrupted, and its retries are "
-            "made."
+            "made. What is asked for by hand runs all the same."
         ),
         problems=(404, 409, 412, 422),
     ),
@@ -177,7 +188,11 @@ OPERATIONS: Final[Operations] = {
         "Resume a job from now on",
         "Job",
         path=OF_JOB,
-        description="What was missed while it was paused stays missed; `backfills` runs it.",
+        description=(
+            "What was planned or due while it was paused, and had not begun, stays left out: one `skipped` row with "
+            "reason `paused` says so, and `backfills` runs it. A slot from before the pause that fires later by its "
+            "window still fires."
+        ),
         problems=(404, 409, 412, 422),
     ),
     ("GET", "/v1/jobs/<job_id>/explain"): Operation(

@@ -12,7 +12,15 @@ from shared.domain.limits import MAX_CRON_LENGTH, MAX_EXCLUDED_DATES, MAX_RUNS, 
 _OPTIONS: Final[dict[str, Schema]] = {
     "start_at": nullable(INSTANT),
     "end_at": nullable(INSTANT),
-    "max_runs": {"type": ["integer", "null"], "minimum": 1, "maximum": MAX_RUNS},
+    "max_runs": {
+        "type": ["integer", "null"],
+        "minimum": 1,
+        "maximum": MAX_RUNS,
+        "description": (
+            "Counts planned slots, whatever became of each (late, failed, left out in a pause), and goes on counting "
+            "over changes that keep the kind of the schedule."
+        ),
+    },
     "window": nullable(DURATION),
     "exclude": {
         "type": ["array", "null"],
@@ -47,7 +55,11 @@ _SCHEDULE: Final[Schema] = {
             },
             "Five fields as in Unix, `@daily` and the like, or AWS `cron(...)` and `rate(...)`.",
         ),
-        _kind("every", {"every": DURATION, "anchor": nullable(INSTANT)}, "A fixed interval from an anchor."),
+        _kind(
+            "every",
+            {"every": DURATION, "anchor": nullable(INSTANT)},
+            "A fixed interval from an anchor; without one from `start_at`, or else from now.",
+        ),
     ],
 }
 
