@@ -218,7 +218,10 @@ def first_to_come(job: Job, now: Instant) -> Instant:
     # Of a one-time job the slot may lie before `from_at`: an `at` a little in the past is accepted.
     first = Instant(max(now - schedule.window_ms, 0 if job.is_one_time else job.from_at))
     last = missed(schedule, Instant(first - 1), Instant(now - 1), newest=1).last
-    return now if last is None or fire_at(schedule, job.job_key, last) < now else last
+    if last is not None and fire_at(schedule, job.job_key, last) >= now:
+        return last
+    # By another host's clock it may be active only later.
+    return max(now, job.from_at)
 
 
 #: A pause stops the schedule, and not a person.

@@ -139,3 +139,20 @@ def test_a_pause_stops_the_schedule_and_not_a_person() -> None:
     assert [each.payload for each in rig.started].count("asked for") == 1
     assert {slot % MINUTE // SECOND for slot in rig.slots} >= {20, 30}
     assert rig.job.state is JobState.PAUSED
+
+
+def test_a_pause_is_not_over_before_it_began_by_the_clock_that_wrote_it() -> None:
+    rig = whole()
+    rig.create(schedule={"every": "PT1S", "anchor": after(rig, 0)})
+    rig.run(5.5)
+    paused_at = rig.clock.now()
+    rig.send("POST", f"{PATH}/pause", off_ms=45 * SECOND)
+    began_at = rig.job.paused_at
+    assert began_at == paused_at + 6 * SECOND
+    rig.run(1)
+    rig.send("POST", f"{PATH}/resume")
+
+    rig.run(10)
+
+    assert [slot for slot in rig.slots if paused_at <= slot < began_at] == []
+    assert len([slot for slot in rig.slots if slot >= began_at]) == 5

@@ -138,8 +138,8 @@ OPERATIONS: Final[Operations] = {
         example={name: value for name, value in _JOB.items() if name != "job_id"},
         description=(
             "What the body leaves out gets its default, but for `state`, which stays. Declaring what is declared "
-            "already changes nothing. `If-None-Match: *` only creates, `If-Match` only changes. Without them a PUT that "
-            "arrives after a DELETE makes the job anew."
+            "already changes nothing. `If-None-Match: *` only creates, `If-Match` only changes. Without them a PUT "
+            "that arrives after a DELETE makes the job anew."
         ),
         problems=(404, 409, 412),
     ),

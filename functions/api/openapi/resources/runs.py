@@ -101,9 +101,9 @@ OPERATIONS: Final[Operations] = {
         path=OF_JOB,
         example={"from": "2026-11-20T00:00:00.000Z", "to": "2026-11-25T00:00:00.000Z"},
         description=(
-            "Of the job's schedule, paused or not, at most 100 slots at a time. A slot of a job is one run, whoever asks "
-            "for it: none is planned that any attempt has started, or that the schedule may still fire, and a slot that "
-            "was skipped runs in its own row. A dry run answers 200 and plans nothing."
+            "Of the job's schedule, paused or not, at most 100 slots at a time. A slot of a job is one run, whoever "
+            "asks for it: none is planned that any attempt has started, or that the schedule may still fire, and a "
+            "slot that was skipped runs in its own row. A dry run answers 200 and plans nothing."
         ),
         problems=(404, 409, 422),
     ),
