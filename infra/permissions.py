@@ -62,7 +62,8 @@ DEAD_LETTERS_TABLES = _dynamodb(
 SENDER: Actions = ("sqs:SendMessage",)
 CONSUMER: Actions = ("sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ReceiveMessage")
 #: The agent of ECS asks in the name of the task. No task has a name before it runs, so all of the cluster are meant.
-OWN_TASK: Actions = ("ecs:GetTaskProtection", "ecs:UpdateTaskProtection")
+#: The task itself looks whether its service has another definition by now.
+OWN_TASK: Actions = ("ecs:DescribeServices", "ecs:GetTaskProtection", "ecs:UpdateTaskProtection")
 #: Spans by X-Ray's OTLP endpoint, and what the Lambda service itself sends of a function that is traced.
 TRACER: Actions = (
     "xray:PutSpans",

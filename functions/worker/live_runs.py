@@ -234,6 +234,12 @@ class LiveRuns:
         with self._lock:
             return [live for live in self._live if live.renew_until <= monotonic]
 
+    def longest_left_ms(self, monotonic: float) -> float:
+        """What is left of the time-outs of those that have started; 0 when none has."""
+        with self._lock:
+            left = [at - monotonic for at, _, live in self._started if live in self._live and live.finish is None]
+        return max(left, default=0.0) * SECOND
+
     def cancel_all(self) -> None:
         with self._lock:
             for live in self._live:

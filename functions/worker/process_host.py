@@ -6,7 +6,8 @@ edge around it.
 
 Stop: receiving ends first; what a poll still brings is handed back at once, and so is what was claimed and has not
 started: its lease is given up by a conditional write, then its message shown. What runs is finished under its
-heartbeat, for as long as the host's own stop time-out allows.
+heartbeat, for as long as the host's own stop time-out allows. A task that a deployment supersedes does the same by
+itself, but waits first for runs that need longer than a stop allows (`protection`).
 """
 
 from __future__ import annotations
@@ -90,9 +91,9 @@ class LaneHost:
         self._failures_told = 0
 
     @property
-    def is_busy(self) -> bool:
-        """It holds runs."""
-        return len(self._executor.runs) > 0
+    def longest_ms(self) -> float:
+        """How long what runs may still take."""
+        return self._executor.runs.longest_left_ms(self._clock.monotonic())
 
     @property
     def is_stuck(self) -> bool:
@@ -235,15 +236,21 @@ class ProcessHost:
         self._stop.put(None)
 
     def run(self) -> int:
-        """Serve until `stop`; answers the exit status: 1 when stuck handlers were the reason."""
+        """Serve until `stop`, or until another task has taken this one's place; answers the exit status: 1 when stuck
+        handlers were the reason.
+        """
         for lane in self._lanes.values():
             lane.start()
         _logger.info("worker started", extra={"action": "worker.start", "lanes": list(self._lanes)})
-        is_stuck = False
-        while not self._is_stopped() and not is_stuck:
+        is_stuck = receives_nothing = False
+        while not self._is_stopped() and not is_stuck and not self._protection.may_end(longest_ms=self._longest_ms()):
             is_stuck = any(lane.is_stuck for lane in self._lanes.values())
             self._announcements.publish_once()
-            self._protection.look(is_busy=any(lane.is_busy for lane in self._lanes.values()))
+            self._protection.look(longest_ms=self._longest_ms())
+            if self._protection.is_superseded and not receives_nothing:
+                receives_nothing = True
+                for lane in self._lanes.values():
+                    lane.stop_receiving()
             if self._clock.monotonic() >= self._reports_at:
                 self._reports_at += self._host.report_ms / SECOND
                 self._report()
@@ -257,6 +264,9 @@ class ProcessHost:
         self._report()
         _logger.info("worker stopped", extra={"action": "worker.stopped"})
         return int(is_stuck)
+
+    def _longest_ms(self) -> float:
+        return max((lane.longest_ms for lane in self._lanes.values()), default=0.0)
 
     def _report(self) -> None:
         for lane in self._lanes.values():

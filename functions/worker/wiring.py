@@ -26,13 +26,13 @@ from functions.worker.targets.signatures import Signatures
 from functions.worker.tracing import traced
 from shared.adapters.aws.api import BotoAwsApi
 from shared.adapters.aws.calls import Calls
-from shared.adapters.aws.client import dynamodb_client, sqs_client
+from shared.adapters.aws.client import dynamodb_client, ecs_client, sqs_client
 from shared.adapters.aws.direct import directly
 from shared.adapters.dynamodb.access_store import DynamoAccessStore
 from shared.adapters.dynamodb.entry_store import DynamoEntryStore
 from shared.adapters.dynamodb.job_store import DynamoJobStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
-from shared.adapters.ecs import EcsAgent, NoTaskProtection
+from shared.adapters.ecs import EcsAgent, EcsService, NoTaskProtection
 from shared.adapters.eventbridge import event_bus_from
 from shared.adapters.sqs.dead_letter_queue import SqsDeadLetterQueue
 from shared.adapters.sqs.due_queue import SqsDueQueue
@@ -62,10 +62,12 @@ from shared.observability.announcing import Announcements
 from shared.observability.metrics import MetricLog
 from shared.observability.pulse import Pulse
 from shared.ports import AccessStore, Clock, JobStore
+from shared.ports.task_protection import TaskProtection
 from shared.schema import DEFAULT_LANE
 
-#: ECS sets it in each container.
+#: ECS sets both in each container.
 _AGENT_VARIABLE = "ECS_AGENT_URI"
+_METADATA_VARIABLE = "ECS_CONTAINER_METADATA_URI_V4"
 _EXAMPLES = "functions.worker.examples"
 _CODE = Path(__file__).resolve().parents[2]
 _TABLES = ("jobs", "job_schedules", "job_runs", "access")
@@ -83,8 +85,7 @@ def process_host_from(environment: Mapping[str, str]) -> ProcessHost:
         )
         for lane, queue in parts.queues.items()
     }
-    agent_uri = environment.get(_AGENT_VARIABLE)
-    protection = Protection(EcsAgent(agent_uri) if agent_uri else NoTaskProtection(), parts.clock)
+    protection = Protection(_task_from(environment), parts.clock, stop_ms=host.stop_ms)
     return ProcessHost(
         lanes,
         clock=parts.clock,
@@ -93,6 +94,13 @@ def process_host_from(environment: Mapping[str, str]) -> ProcessHost:
         protection=protection,
         announcements=parts.announcements,
     )
+
+
+def _task_from(environment: Mapping[str, str]) -> TaskProtection:
+    agent_uri, metadata_uri = environment.get(_AGENT_VARIABLE), environment.get(_METADATA_VARIABLE)
+    if not agent_uri:
+        return NoTaskProtection()
+    return EcsAgent(agent_uri, EcsService(metadata_uri, ecs_client) if metadata_uri else None)
 
 
 def parts_from(environment: Mapping[str, str], *, host: str, longest_wait_seconds: int = 0) -> WorkerParts:

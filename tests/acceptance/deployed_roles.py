@@ -117,6 +117,7 @@ def outside(stack: Stack, role: Role) -> Iterator[Call]:
 #: What else deployables do, on a resource that is not theirs to choose.
 OTHER_REQUESTS: Mapping[str, dict[str, Any]] = {
     "events:PutEvents": {"Entries": [{"Source": "x", "DetailType": "x", "Detail": "{}", "EventBusName": "default"}]},
+    "ecs:DescribeServices": {"cluster": "any", "services": ["any"]},
     "ecs:GetTaskProtection": {"cluster": "any", "tasks": ["any"]},
     "ecs:UpdateTaskProtection": {"cluster": "any", "tasks": ["any"], "protectionEnabled": True},
 }

@@ -48,6 +48,9 @@ class NoTask:
     def release(self) -> None:
         """Nothing."""
 
+    def is_superseded(self) -> bool:
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class RecordedParts(WorkerParts):
@@ -112,7 +115,7 @@ class WorkerProcess:
             clock=parts.clock,
             host=HOST,
             metrics=parts.metrics,
-            protection=Protection(NoTask(), parts.clock),
+            protection=Protection(NoTask(), parts.clock, stop_ms=HOST.stop_ms),
             announcements=parts.announcements,
         )
         world.engine.spawn(host, "main", self._main)

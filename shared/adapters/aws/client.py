@@ -20,6 +20,7 @@ DYNAMODB_READ_TIMEOUT_SECONDS = 2.5
 #: What SQS may take beyond the wait that was asked for.
 SQS_READ_TIMEOUT_SECONDS = 5.0
 EVENTS_READ_TIMEOUT_SECONDS = 2.5
+ECS_READ_TIMEOUT_SECONDS = 2.5
 CONNECT_TIMEOUT_SECONDS = 1.0
 
 
@@ -44,6 +45,11 @@ def sqs_client(*, longest_wait_seconds: int = 0, connections: int = 16, endpoint
 def events_client(*, endpoint_url: str | None = None) -> Any:
     """For EventBridge."""
     return boto3.client("events", endpoint_url=endpoint_url, config=_config(EVENTS_READ_TIMEOUT_SECONDS, 2))
+
+
+def ecs_client() -> Any:
+    """For a look at the own service."""
+    return boto3.client("ecs", config=_config(ECS_READ_TIMEOUT_SECONDS, 1))
 
 
 def _config(read_timeout_seconds: float, connections: int) -> Config:

@@ -6,6 +6,7 @@ from typing import Any
 
 import urllib3
 
+from shared.adapters.ecs.service import EcsService
 from shared.domain.errors import OutcomeUnknown, WriteRefused
 
 _OPERATION = "ecs.task_protection"
@@ -14,9 +15,10 @@ _TIMEOUT = urllib3.Timeout(total=2.0)
 
 
 class EcsAgent:
-    """`uri` is what ECS gives each container as ECS_AGENT_URI."""
+    """`uri` is what ECS gives each container as ECS_AGENT_URI. Of no `service` it is never superseded."""
 
-    def __init__(self, uri: str) -> None:
+    def __init__(self, uri: str, service: EcsService | None = None) -> None:
+        self._service = service
         self._url = f"{uri.rstrip('/')}/task-protection/v1/state"
         # No proxy of the environment stands between a container and its agent.
         self._http = urllib3.PoolManager(retries=False, timeout=_TIMEOUT)
@@ -26,6 +28,9 @@ class EcsAgent:
 
     def release(self) -> None:
         self._put({"ProtectionEnabled": False})
+
+    def is_superseded(self) -> bool:
+        return self._service is not None and self._service.is_superseded()
 
     def _put(self, state: dict[str, Any]) -> None:
         try:
@@ -45,3 +50,6 @@ class NoTaskProtection:
 
     def release(self) -> None:
         pass
+
+    def is_superseded(self) -> bool:
+        return False

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from functions.worker import protection
 from functions.worker.process_host import HostSettings, LaneHost, ProcessHost
 from functions.worker.protection import Protection
 from functions.worker.targets import Call, Outcome, succeeded
@@ -17,7 +18,7 @@ from shared.adapters.ecs import NoTaskProtection
 from shared.adapters.memory import MemoryDueQueue, MemoryRunStore
 from shared.adapters.system import SystemClock
 from shared.domain.errors import StoreError
-from shared.domain.instants import Instant
+from shared.domain.instants import HOUR, Instant
 from shared.domain.message import Dispatch
 from shared.domain.run import Finish, Run, RunStatus
 from shared.observability.announcing import Announcements
@@ -57,13 +58,13 @@ def put_due(shop: Workshop, job_id: str = "job", **changes: Any) -> Dispatch:
 
 
 def host_of(shop: Workshop, lane: LaneHost, host: HostSettings, task: TaskProtection | None = None) -> ProcessHost:
-    protection = Protection(NoTaskProtection() if task is None else task, shop.clock)
+    task_protection = Protection(NoTaskProtection() if task is None else task, shop.clock, stop_ms=host.stop_ms)
     return ProcessHost(
         {"default": lane},
         clock=shop.clock,
         host=host,
         metrics=METRICS,
-        protection=protection,
+        protection=task_protection,
         announcements=Announcements(None),
     )
 
@@ -241,7 +242,7 @@ class Protected(NoTaskProtection):
         self.was_asked.set()
 
 
-def test_the_task_is_protected_while_a_handler_runs(shop: Workshop) -> None:
+def test_the_task_is_protected_while_a_long_run_goes_on(shop: Workshop) -> None:
     task, may_end = Protected(), Event()
 
     def answer(_: Call) -> Outcome:
@@ -249,8 +250,46 @@ def test_the_task_is_protected_while_a_handler_runs(shop: Workshop) -> None:
         return succeeded()
 
     shop.target.answer = answer
-    put_due(shop)
+    put_due(shop, timeout_ms=HOUR)
     with serving(shop, task=task) as stop:
         assert task.was_asked.wait(timeout=PATIENCE)
         may_end.set()
         assert stop() == 0
+
+
+def test_a_superseded_task_finishes_what_runs_hands_back_the_rest_and_ends_by_itself(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protection, "LOOK_MS", 20)
+    started, may_end = Event(), Event()
+
+    def answer(_: Call) -> Outcome:
+        started.set()
+        assert may_end.wait(timeout=PATIENCE)
+        return succeeded()
+
+    shop.target.answer = answer
+    dispatch = put_due(shop)
+    host_settings = HostSettings(receivers=2, look_seconds=0.02)
+    executor = shop.executor()
+    lane = LaneHost("default", shop.queue, executor, clock=shop.clock, worker=shop.settings, host=host_settings)
+    host = host_of(shop, lane, host_settings, Late(started))
+    thread = Thread(target=host.run, daemon=True)
+    thread.start()
+    assert started.wait(timeout=PATIENCE)
+
+    may_end.set()
+    thread.join(timeout=PATIENCE)
+
+    assert not thread.is_alive()
+    assert shop.run_of(dispatch).status is RunStatus.SUCCEEDED
+
+
+class Late(NoTaskProtection):
+    """Superseded once something runs."""
+
+    def __init__(self, since: Event) -> None:
+        self._since = since
+
+    def is_superseded(self) -> bool:
+        return self._since.is_set()
