@@ -39,7 +39,7 @@ SCHEDULER_TABLES = _dynamodb(
     job_schedules="BatchWriteItem DeleteItem GetItem PartiQLUpdate PutItem Query UpdateItem",
     # Slots that never start: skipped, or refused by the queue for the sender's fault, those of waiting runs by a put.
     # The audit reads.
-    job_runs="BatchGetItem PartiQLInsert PutItem",
+    job_runs="BatchGetItem BatchWriteItem PartiQLInsert PutItem",
     fleet="DeleteItem GetItem PutItem Query UpdateItem",
 )
 
@@ -48,15 +48,15 @@ WORKER_TABLES = _dynamodb(
     # Single-fire entries of long waits between attempts, orphans (entries whose job is gone), and the entries of a job
     # that its receiver paused.
     job_schedules="BatchWriteItem DeleteItem PutItem",
-    # Whether a run of a job whose last slot was left out still goes on.
-    job_runs="BatchGetItem GetItem PartiQLInsert PartiQLUpdate PutItem Query UpdateItem",
+    # Whether a run of a job whose last slot was left out still goes on; in batches, the markers of runs that may be alive.
+    job_runs="BatchGetItem BatchWriteItem GetItem PartiQLInsert PartiQLUpdate PutItem Query UpdateItem",
     # Grants of owners, and the keys that sign their webhooks.
     access="GetItem",
 )
 
 DEAD_LETTERS_TABLES = _dynamodb(
     jobs="BatchGetItem GetItem PartiQLUpdate",
-    job_runs="BatchGetItem PartiQLInsert PutItem",
+    job_runs="BatchGetItem BatchWriteItem PartiQLInsert PutItem",
 )
 
 SENDER: Actions = ("sqs:SendMessage",)

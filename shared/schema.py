@@ -71,8 +71,7 @@ JOB_RUNS = Table(
     partition=JOB_KEY,
     sort=Attribute("run_id", "S"),
     indexes=(
-        # Sparse: only runs that are waiting, were late at their claim, or outlived their first heartbeat.
-        Index("alive", JOB_KEY, Attribute("alive_at", "N"), is_local=True),
+        # No local one: it would limit the runs of a job to 10 GB.
         # Sparse: only runs that failed.
         Index("failures", Attribute("failure_slice", "S"), Attribute("ended_at", "N"), is_local=False),
     ),

@@ -1,7 +1,7 @@
 """What the calls of boto3's clients cost at AWS: requests and capacity units, by what they were made for.
 
 Written units are the emulator's, which counts them right, but for two: of a write whose condition failed, one; and of
-statements of PartiQL, which it counts without their indexes, one for each and what `index_writes` says. Read units are
+statements of PartiQL, which it counts without their indexes, one for each. Read units are
 counted here, from the size of what was read, for the emulator's are wrong.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import ceil
@@ -35,8 +35,6 @@ class Cost:
 class Meter:
     """Knows of the clients it was given. Calls outside of every `counting` are nobody's."""
 
-    #: Rows of indexes that a statement of PartiQL writes. The rows themselves are taken to be small.
-    index_writes: Callable[[str], int] = lambda _: 0
     costs: dict[str, Cost] = field(default_factory=lambda: defaultdict(Cost))
     _what: list[str] = field(default_factory=list)
 
@@ -73,8 +71,7 @@ class Meter:
 
     def _written_units(self, asked: dict[str, Any], parsed: dict[str, Any]) -> float:
         if "Statements" in asked:
-            answers = zip(asked["Statements"], parsed.get("Responses", []), strict=False)
-            return sum(1 + (0 if "Error" in each else self.index_writes(it["Statement"])) for it, each in answers)
+            return len(parsed.get("Responses", []))
         consumed = parsed.get("ConsumedCapacity", [])
         units: float = sum(each["CapacityUnits"] for each in ([consumed] if isinstance(consumed, dict) else consumed))
         return units + (parsed.get("Error", {}).get("Code") in _REFUSED)

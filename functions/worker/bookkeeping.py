@@ -54,6 +54,7 @@ class Bookkeeper:
         what was not stored alone.
         """
         now = self.clock.now()
+        ends = [(live, replace(finish, is_listed=live.is_listed)) for live, finish in ends]
         kept = {live: self._kept_seconds(live, finish, now) for live, finish in ends}
         brief = [end for end in ends if not _is_long(end, kept)]
         answers = self.run_store.finish([finish for _, finish in brief])

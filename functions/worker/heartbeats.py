@@ -58,6 +58,7 @@ class Heartbeats:
                 self.departures.fence(live)
 
     def _beat(self, due: Sequence[LiveRun], lease_until: Instant) -> list[HeartbeatAnswer]:
+        now = self.clock.now()
         beats = [
             Heartbeat(
                 live.run.key,
@@ -66,11 +67,13 @@ class Heartbeats:
                 started_at=live.started_at,
                 revision=live.revision,
                 progress=live.progress,
+                lists=not live.is_listed and live.run.is_late_at(now),
             )
             for live in due
         ]
         answers = self.run_store.heartbeat(beats)
-        for live, answer in zip(due, answers, strict=True):
+        for live, beat, answer in zip(due, beats, answers, strict=True):
+            live.is_listed = live.is_listed or beat.lists
             if answer is HeartbeatAnswer.FAILED:
                 # It is asked for again at once, and goes on until its lease is over.
                 self.departures.tally.count("set_aside")

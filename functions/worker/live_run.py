@@ -36,16 +36,26 @@ class LiveRun:
         "cancelled",
         "delivery",
         "dispatch",
+        "is_listed",
         "run",
     )
 
     def __init__(
-        self, run: Run, delivery: Delivery, dispatch: Dispatch, *, trusted_until: float, renew_until: float
+        self,
+        run: Run,
+        delivery: Delivery,
+        dispatch: Dispatch,
+        *,
+        trusted_until: float,
+        renew_until: float,
+        is_listed: bool = False,
     ) -> None:
         self.run = run
         self.delivery = delivery
         self.dispatch = dispatch
         self.cancelled = Event()
+        #: It stands among the runs that may be alive though their slot is long past, or may. Of its heartbeats alone.
+        self.is_listed = is_listed
         self._lock = Lock()
         self._trusted_until = trusted_until
         self._renew_until = renew_until

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from shared.domain.instants import MINUTE, Instant
+from shared.domain.instants import Instant
 from shared.domain.run import Finish, Run, RunStatus
-
-#: A run claimed this long after its slot is put into index `alive` at once. A cancel finds slots of the last 15 minutes
-#: by their run_id; the ten minutes between are for the first heartbeat, which puts every run into the index.
-LATE_AT_CLAIM_MS = 5 * MINUTE
-
 
 #: Of a run with many attempts the first and the newest are kept: a row must stay far below 400 KB, and cheap to write.
 MAX_STORED_ATTEMPTS = 20
 
 
-def alive_at(run: Run) -> Instant | None:
-    """Where the run stands in index `alive` after an insert or a take-over; None: it is not in it."""
+def is_listed(run: Run) -> bool:
+    """Whether it must stand among the runs that may be alive before its row is written so."""
     if run.status is RunStatus.WAITING:
-        return run.lease_until
-    is_late = run.claimed_at is not None and run.claimed_at - run.slot > LATE_AT_CLAIM_MS
-    return run.claimed_at if is_late and run.status is RunStatus.RUNNING else None
+        return True
+    is_late = run.claimed_at is not None and run.is_late_at(run.claimed_at)
+    return is_late and run.status is RunStatus.RUNNING
 
 
 def is_failure(status: RunStatus) -> bool:

@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from shared.domain.instants import Instant
+from shared.domain.instants import MINUTE, Instant
 from shared.domain.keys import RunKey
 from shared.domain.schedules import Gap
 
+#: A run that is claimed, or gives a sign of life, so long after its slot is listed among those that may be alive. A
+#: cancel finds slots of the last 15 minutes by their run_id; the ten minutes between are for the next heartbeat.
+LISTED_AFTER_MS: Final = 5 * MINUTE
 #: Random, so that no two claims share one.
 CLAIM_ID_BYTES: Final = 12
 
@@ -116,6 +119,10 @@ class Run:
         """Of the answer to the last attempt; None where that had none, or no attempt has ended."""
         return self.attempts[-1].http_status if self.attempts else None
 
+    def is_late_at(self, now: Instant) -> bool:
+        """A cancel does not find it by its slot much longer."""
+        return now - self.slot > LISTED_AFTER_MS
+
     def waiting(self, finish: Finish) -> Run:
         """The run as a finish with status WAITING leaves it, as far as a single-fire entry must know."""
         assert finish.lease_until is not None
@@ -180,6 +187,8 @@ class Finish:
     lease_until: Instant | None = None
     attempt: int | None = None
     tried_since: Instant | None = None
+    #: It stands among those that may be alive, or may: to be taken out after its end.
+    is_listed: bool = False
 
 
 def as_cancelled(finish: Finish) -> Finish:

@@ -26,6 +26,8 @@ class Heartbeat:
     #: Of the job's definition that it started with.
     revision: int | None = None
     progress: str | None = None
+    #: Puts the run among those that may be alive, before it prolongs it: its slot is long past (`Run.is_late_at`).
+    lists: bool = False
 
 
 class HeartbeatAnswer(StrEnum):
@@ -124,10 +126,7 @@ class RunStore(Protocol):
         ...
 
     def heartbeat(self, beats: Sequence[Heartbeat]) -> list[HeartbeatAnswer]:
-        """Extend each lease where the row is RUNNING with this token; FENCED: it is not, and nothing was written.
-
-        Puts the run into index `alive`.
-        """
+        """Extend each lease where the row is RUNNING with this token; FENCED: it is not, and nothing was written."""
         ...
 
     def finish(self, finishes: Sequence[Finish]) -> list[RunStatus | StoreError | None]:
@@ -137,7 +136,7 @@ class RunStore(Protocol):
         A run whose end was asked for (`request_cancel`) is stored as `as_cancelled(finish)`, whatever its finish says.
         The same answer again when this very finish (same token, status and ended_at; for WAITING lease_until) is what
         is stored, so a lost answer is no loss.
-        Takes the run out of index `alive`, unless it is WAITING.
+        WAITING puts the run among those that may be alive; an end takes one out of it that `is_listed`, or waited.
         """
         ...
 
@@ -216,7 +215,8 @@ class RunStore(Protocol):
         ...
 
     def alive(self, job_key: str, *, since: Instant) -> list[Run]:
-        """The runs that are WAITING or RUNNING and have a slot >= since or are in index `alive`; strongly consistent.
+        """The runs that are WAITING or RUNNING and have a slot >= since, have waited, or were late at their claim or at
+        a heartbeat that `lists` them; strongly consistent.
 
         This is what a cancel reads after its write: what it does not see here cannot start.
         """

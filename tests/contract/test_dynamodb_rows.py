@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from shared.adapters.dynamodb.conditions import RUNS_OF_JOB, names
 from shared.adapters.dynamodb.entry_rows import read_entry, write_entry
+from shared.adapters.dynamodb.listed_runs import PREFIX
 from shared.config import TableNames
 from shared.domain.instants import HOUR, MINUTE, Instant
 from shared.domain.run import RunStatus
@@ -16,7 +18,7 @@ from shared.ports import Completion
 from shared.ports.run_store import Heartbeat
 from tests.contract.stored import stored_job, stored_run
 from tests.contract.stores import Stores, dynamo_stores
-from tests.contract.values import NOW, creation, finish_of, make_entry, make_job, make_receipt, make_run
+from tests.contract.values import NOW, creation, finish_of, make_entry, make_job, make_receipt, make_run, make_waiting
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -33,13 +35,12 @@ def row_of(client: DynamoDBClient, table: str, **key: str) -> dict[str, Any]:
     return client.get_item(TableName=table, Key={name: {"S": value} for name, value in key.items()})["Item"]
 
 
-def alive_index(client: DynamoDBClient, tables: TableNames) -> list[str]:
+def markers(client: DynamoDBClient, tables: TableNames) -> list[str]:
     answer = client.query(
         TableName=tables.job_runs,
-        IndexName="alive",
         KeyConditionExpression=RUNS_OF_JOB,
         ExpressionAttributeNames=names(RUNS_OF_JOB),
-        ExpressionAttributeValues={":job_key": {"S": "acme/job"}},
+        ExpressionAttributeValues={":job_key": {"S": f"{PREFIX}acme/job"}},
         ConsistentRead=True,
     )
     return [item["run_id"]["S"] for item in answer["Items"]]
@@ -86,26 +87,49 @@ def test_the_row_of_a_job_stays_longer_than_clocks_differ(
         assert (row["expires_at"], row["expires_at_ms"]) == ({"N": "1000003601"}, {"N": str(expires_at)})
 
 
-def test_a_run_is_in_index_alive_from_its_first_heartbeat_to_its_end(
+def test_a_run_has_a_marker_from_a_heartbeat_that_lists_it_to_its_end(
     stores: Stores, dynamodb: DynamoDBClient, tables: TableNames
 ) -> None:
     run = stored_run(stores, make_run())
-    assert alive_index(dynamodb, tables) == []
-
     stores.runs.heartbeat([Heartbeat(run.key, run.token, Instant(NOW + MINUTE))])
-    assert alive_index(dynamodb, tables) == [run.run_id]
+    assert markers(dynamodb, tables) == []
 
+    stores.runs.heartbeat([Heartbeat(run.key, run.token, Instant(NOW + MINUTE), lists=True)])
+    assert markers(dynamodb, tables) == [run.run_id]
+    assert [run.run_id for run in stores.runs.list_of_job("acme/job", limit=9).items] == [run.run_id]
+
+    stores.runs.finish([finish_of(run, is_listed=True)])
+    assert markers(dynamodb, tables) == []
+
+
+def test_who_ends_a_waiting_run_takes_its_marker_away(
+    stores: Stores, dynamodb: DynamoDBClient, tables: TableNames
+) -> None:
+    waiting = stored_run(stores, make_waiting())
+    assert markers(dynamodb, tables) == [waiting.run_id]
+    stores.runs.request_cancel(waiting.key, at=NOW, expires_at=NOW)
+    assert markers(dynamodb, tables) == []
+
+    seen = stored_run(stores, make_waiting(NOW + 1))
+    ended = replace(seen, status=RunStatus.FAILED, token=seen.token + 1, ended_at=NOW)
+    stores.runs.take_over(ended, seen=seen)
+    assert markers(dynamodb, tables) == []
+
+
+def test_a_marker_stands_before_the_row_says_that_the_run_waits(
+    stores: Stores, dynamodb: DynamoDBClient, tables: TableNames
+) -> None:
+    """Whoever dies between the two leaves a marker too many, which misleads nobody."""
+    run = stored_run(stores, make_run())
+    other = finish_of(run, status=RunStatus.WAITING, lease_until=Instant(NOW + 1), attempt=2, token=7)
+
+    assert stores.runs.finish([other]) == [None]
+
+    assert markers(dynamodb, tables) == [run.run_id]
     stores.runs.finish([finish_of(run)])
-    assert alive_index(dynamodb, tables) == []
-
-
-def test_a_take_over_in_time_leaves_index_alive(stores: Stores, dynamodb: DynamoDBClient, tables: TableNames) -> None:
-    seen = stored_run(stores, make_run(claimed_at=Instant(NOW + HOUR)))
-    assert alive_index(dynamodb, tables) == [seen.run_id]
-
-    stores.runs.take_over(make_run(token=2, claim_id="claim-2"), seen=seen)
-
-    assert alive_index(dynamodb, tables) == []
+    assert stores.runs.alive("acme/job", since=Instant(NOW + MINUTE)) == []
+    stored = row_of(dynamodb, tables.job_runs, job_key=f"{PREFIX}acme/job", run_id=run.run_id)
+    assert int(stored["expires_at"]["N"]) * 1000 > NOW + 30 * 24 * HOUR
 
 
 def test_parked_entries_alone_are_in_index_by_next(

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from shared.adapters.run_rules import LATE_AT_CLAIM_MS
 from shared.domain.instants import HOUR, MINUTE, Instant
-from shared.domain.run import Attempt, Run, RunError, RunKind, RunStatus
+from shared.domain.run import LISTED_AFTER_MS, Attempt, Run, RunError, RunKind, RunStatus
 from shared.ports.run_store import ANY_RUN, Heartbeat, RunFilter
 from tests.contract.stored import stored_run
 from tests.contract.stores import Stores
@@ -179,14 +178,14 @@ def test_an_old_run_is_found_alive_after_its_first_heartbeat_until_it_ends(store
     run = stored_run(stores, make_run(NOW - HOUR))
     assert alive(stores) == []
 
-    stores.runs.heartbeat([Heartbeat(run.key, run.token, Instant(NOW + 1))])
+    stores.runs.heartbeat([Heartbeat(run.key, run.token, Instant(NOW + 1), lists=True)])
     assert alive(stores) == [replace(run, lease_until=Instant(NOW + 1))]
 
     stores.runs.finish([finish_of(run)])
     assert alive(stores) == []
 
 
-@pytest.mark.parametrize(("late_ms", "is_found"), [(LATE_AT_CLAIM_MS, False), (LATE_AT_CLAIM_MS + 1, True)])
+@pytest.mark.parametrize(("late_ms", "is_found"), [(LISTED_AFTER_MS, False), (LISTED_AFTER_MS + 1, True)])
 def test_a_run_claimed_late_is_found_alive_at_once(stores: Stores, late_ms: int, is_found: bool) -> None:
     slot = NOW - HOUR
     run = stored_run(stores, make_run(slot, claimed_at=Instant(slot + late_ms)))
@@ -257,3 +256,32 @@ def test_a_cursor_goes_on_under_another_filter(stores: Stores) -> None:
         assert [run.slot for run in page.items] == [NOW]
     above = RunFilter(since=Instant(NOW + 3 * MINUTE))
     assert stores.runs.list_of_job("acme/job", only=above, limit=9, cursor=cursor).items == ()
+
+
+def test_a_run_that_gives_signs_of_life_soon_after_its_slot_need_not_be_listed(stores: Stores) -> None:
+    run = stored_run(stores, make_run(NOW - 60 * MINUTE))
+    stores.runs.heartbeat([Heartbeat(run.key, run.token, Instant(NOW))])
+    assert alive(stores) == []
+
+    stores.runs.heartbeat([Heartbeat(run.key, run.token, Instant(NOW + 1), lists=True)])
+    stores.runs.heartbeat([Heartbeat(run.key, run.token, Instant(NOW + 2))])
+    assert [found.lease_until for found in alive(stores)] == [NOW + 2]
+
+    stores.runs.finish([finish_of(run, is_listed=True)])
+    assert alive(stores) == []
+
+
+def test_a_run_that_waited_is_found_alive_through_its_next_claim_and_not_after_its_end(stores: Stores) -> None:
+    old = Instant(NOW - 60 * MINUTE)
+    run = stored_run(stores, make_run(old, claimed_at=old))
+    stores.runs.finish([finish_of(run, status=RunStatus.WAITING, lease_until=Instant(NOW + 1), attempt=2)])
+    [waiting] = alive(stores)
+    assert waiting.status is RunStatus.WAITING
+
+    again = make_run(old, claimed_at=old, token=2, claim_id="claim-2")
+    assert stores.runs.take_over(again, seen=waiting) is None
+    [running] = alive(stores)
+    assert (running.status, running.token) == (RunStatus.RUNNING, 2)
+
+    stores.runs.finish([finish_of(again, is_listed=True)])
+    assert alive(stores) == []

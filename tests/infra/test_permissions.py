@@ -123,4 +123,4 @@ def test_a_query_may_use_the_indexes_of_its_table(prod: Synthesis) -> None:
 
     assert "/index/by_next" in str(scheduler)
     assert "/index/by_owner" in str(api)
-    assert "/index/alive" in str(api)
+    assert "/index/failures" in str(api)

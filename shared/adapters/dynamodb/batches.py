@@ -1,5 +1,5 @@
-"""Reads and deletes of many rows by key: cut into batches, repeated keys sent once, and what was not processed sent
-again.
+"""Reads, puts and deletes of many rows by key: cut into batches, repeated keys sent once, and what was not processed
+sent again.
 """
 
 from __future__ import annotations
@@ -39,6 +39,17 @@ class Batches:
 
         self._calls.in_batches(operation, _unique(keys), GET_BATCH, send)
         return rows
+
+    def put(self, operation: str, table: str, rows: Sequence[Row]) -> None:
+        """Rows of different keys, whatever is there."""
+
+        def send(batch: Sequence[Row]) -> list[tuple[Row, StoreError]]:
+            requests: list[Any] = [{"PutRequest": {"Item": row}} for row in batch]
+            answer: dict[str, Any] = dict(self._client.batch_write_item(RequestItems={table: requests}))
+            left = answer.get("UnprocessedItems", {}).get(table, [])
+            return _unprocessed(operation, [request["PutRequest"]["Item"] for request in left])
+
+        self._calls.in_batches(operation, rows, WRITE_BATCH, send)
 
     def delete(self, operation: str, table: str, keys: Sequence[Row]) -> None:
         def send(batch: Sequence[Row]) -> list[tuple[Row, StoreError]]:

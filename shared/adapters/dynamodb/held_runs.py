@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from shared.adapters.dynamodb import run_rows
 from shared.adapters.dynamodb.attributes import Row, text, whole
+from shared.adapters.dynamodb.listed_runs import ListedRuns
 from shared.adapters.dynamodb.statements import Statement, Statements, update
 from shared.adapters.run_rules import is_running, stored_status
 from shared.domain.errors import StoreError
@@ -19,13 +20,19 @@ _UNCANCELLED = (run_rows.CANCEL_REQUESTED_AT.name,)
 
 class HeldRuns:
     def __init__(
-        self, statements: Statements, table: str, get_many: Callable[[Collection[RunKey]], Mapping[RunKey, Run]]
+        self,
+        statements: Statements,
+        table: str,
+        get_many: Callable[[Collection[RunKey]], Mapping[RunKey, Run]],
+        listed: ListedRuns,
     ) -> None:
+        self._listed = listed
         self._statements = statements
         self._table = table
         self._get_many = get_many
 
     def heartbeat(self, beats: Sequence[Heartbeat]) -> list[HeartbeatAnswer]:
+        self._listed.put((beat.key, beat.lease_until) for beat in beats if beat.lists)
         statements = [self._heartbeat(beat, _UNCANCELLED) for beat in beats]
         applied = self._statements.each_in_rounds("runs.heartbeat", statements, [beat.key for beat in beats])
         answers = [_answer_to_beat(each) for each in applied]
@@ -43,7 +50,6 @@ class HeldRuns:
     def _heartbeat(self, beat: Heartbeat, missing: Sequence[str] = ()) -> Statement:
         sets: Row = {
             run_rows.LEASE_UNTIL.name: whole(beat.lease_until),
-            run_rows.ALIVE_AT: whole(beat.lease_until),
         }
         if beat.started_at is not None:
             sets[run_rows.STARTED_AT.name] = whole(beat.started_at)
@@ -69,6 +75,7 @@ class HeldRuns:
         ]
 
     def finish(self, finishes: Sequence[Finish]) -> list[RunStatus | StoreError | None]:
+        self._listed.put((each.key, each.lease_until) for each in finishes if each.lease_until is not None)
         statements = [self._finish(finish, _UNCANCELLED) for finish in finishes]
         applied = self._statements.each_in_rounds("runs.finish", statements, [finish.key for finish in finishes])
         answers = [_answer_to_end(finish, each) for finish, each in zip(finishes, applied, strict=True)]
@@ -82,16 +89,20 @@ class HeldRuns:
         rows = self._get_many([finishes[index].key for index in refused])
         for index in refused:
             answers[index] = stored_status(rows.get(finishes[index].key), finishes[index])
+        self._listed.remove(
+            finish.key
+            for finish, answer in zip(finishes, answers, strict=True)
+            if isinstance(answer, RunStatus) and not answer.is_alive and (finish.is_listed or finish.status.is_alive)
+        )
         return answers
 
     def _finish(self, finish: Finish, missing: Sequence[str] = ()) -> Statement:
         sets = run_rows.write_end(finish)
         for name, attempt in run_rows.write_attempts(finish.attempts, token=finish.token).items():
             sets[f"{run_rows.ATTEMPTS}.{name}"] = attempt
-        removes = [] if run_rows.ALIVE_AT in sets else [run_rows.ALIVE_AT]
         key = run_rows.key_of(finish.key)
         where = _is_running(finish.token)
-        return update(self._table, key=key, sets=sets, removes=removes, where=where, missing=missing)
+        return update(self._table, key=key, sets=sets, where=where, missing=missing)
 
 
 def _is_running(token: int) -> Row:

@@ -74,7 +74,7 @@ class RunCancels:
         """What a request to cancel changes, where nobody claimed, planned or ended the run since."""
         condition, values = conditions.all_as_seen(run_rows.write_run(seen), conditions.FENCE_OF_RUN)
         row = run_rows.write_cancellation(run)
-        expression = conditions.set_and_remove(row, [] if run.status.is_alive else [run_rows.ALIVE_AT])
+        expression = conditions.set_and_remove(row, [])
         return {
             "TableName": self._table,
             "Key": run_rows.key_of(run.key),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shared.adapters.dynamodb.attributes import Row, Value, document, read_document, read_text, text, whole
+from shared.adapters.dynamodb.attributes import Row, Value, document, read_document, read_text, text
 from shared.adapters.dynamodb.columns import (
     document_column,
     read_columns,
@@ -13,7 +13,7 @@ from shared.adapters.dynamodb.columns import (
     whole_column,
     write_columns,
 )
-from shared.adapters.run_rules import alive_at, is_failure
+from shared.adapters.run_rules import is_failure
 from shared.domain.keys import RunKey, owner_of
 from shared.domain.run import Attempt, Finish, Run, RunError, RunKind, RunStatus
 from shared.domain.schedules import Gap
@@ -21,7 +21,6 @@ from shared.domain.sharding import owner_slice
 
 PARTITION = "job_key"
 SORT = "run_id"
-ALIVE_AT = "alive_at"
 FAILURE_SLICE = "failure_slice"
 ENDED_AT = "ended_at"
 TTL = "expires_at"
@@ -97,9 +96,6 @@ def key_of(key: RunKey) -> Row:
 def write_run(run: Run) -> Row:
     row = key_of(run.key) | write_columns(COLUMNS, run)
     row[ATTEMPTS] = {"M": write_attempts(run.attempts, token=0)}
-    position = alive_at(run)
-    if position is not None:
-        row[ALIVE_AT] = whole(position)
     if is_failure(run.status):
         row[FAILURE_SLICE] = failure_slice(run.key)
     if run.expires_at is not None:
@@ -120,9 +116,7 @@ def read_run(row: Row) -> Run:
 def write_end(finish: Finish) -> Row:
     """What a finish sets."""
     if finish.status.is_alive:
-        row = write_columns(_WAITS, finish)
-        row[ALIVE_AT] = row[LEASE_UNTIL.name]
-        return row
+        return write_columns(_WAITS, finish)
     row = write_columns(ENDED, finish)
     if is_failure(finish.status):
         row[FAILURE_SLICE] = failure_slice(finish.key)

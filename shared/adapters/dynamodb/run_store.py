@@ -9,13 +9,14 @@ from shared.adapters.dynamodb import conditions, run_rows
 from shared.adapters.dynamodb.attributes import text
 from shared.adapters.dynamodb.batches import Batches
 from shared.adapters.dynamodb.held_runs import HeldRuns
+from shared.adapters.dynamodb.listed_runs import ListedRuns
 from shared.adapters.dynamodb.owner_listing import OwnerListing, failures_of_owner
 from shared.adapters.dynamodb.queries import Queries, Query
 from shared.adapters.dynamodb.run_cancels import RunCancels
 from shared.adapters.dynamodb.run_listing import RunListing
 from shared.adapters.dynamodb.run_plans import RunPlans
 from shared.adapters.dynamodb.statements import Statements, insert
-from shared.adapters.run_rules import is_claim_of, is_running, stored_status, taken_over
+from shared.adapters.run_rules import is_claim_of, is_listed, is_running, stored_status, taken_over
 from shared.config import TableNames
 from shared.domain.access import Receipt
 from shared.domain.entry import Entry
@@ -55,7 +56,8 @@ class DynamoRunStore:
         self._batches = Batches(client, calls)
         self._statements = Statements(client, calls)
         self._plans = RunPlans(client, calls, tables)
-        self._held = HeldRuns(self._statements, tables.job_runs, self.get_many)
+        self._listed = ListedRuns(client, calls, tables.job_runs)
+        self._held = HeldRuns(self._statements, tables.job_runs, self.get_many, self._listed)
         self._cancels = RunCancels(client, calls, tables, self.get)
         self._listing = RunListing(self._queries, self._table)
         self._failures = OwnerListing(self._queries, self._batches, failures_of_owner(self._table))
@@ -68,6 +70,7 @@ class DynamoRunStore:
 
     def _insert(self, runs: Sequence[Run]) -> dict[RunKey, Run | StoreError]:
         """Put them, all of different keys; answers the rows that were there, and why some could not be put."""
+        self._listed.put((run.key, run.lease_until) for run in runs if is_listed(run))
         met: dict[RunKey, Run | StoreError] = {}
         for _ in range(_VANISHED_FOLLOWED):
             answers = self._statements.each(
@@ -90,6 +93,14 @@ class DynamoRunStore:
         return [is_put.pop(run.key, False) for run in runs]
 
     def take_over(self, run: Run, *, seen: Run) -> Run | None:
+        if is_listed(run) and seen.status is not RunStatus.WAITING:
+            self._listed.put([(run.key, run.lease_until)])
+        row = self._take_over(run, seen)
+        if row is None and seen.status.is_alive and not run.status.is_alive:
+            self._listed.remove([run.key])
+        return row
+
+    def _take_over(self, run: Run, seen: Run) -> Run | None:
         condition, values = conditions.all_as_seen(run_rows.write_run(seen), conditions.CLAIM_OF_RUN)
         try:
             self._calls.repeat(
@@ -117,6 +128,8 @@ class DynamoRunStore:
         return self._held.finish(finishes)
 
     def postpone(self, finish: Finish, entry: Entry) -> RunStatus | None:
+        if finish.lease_until is not None:
+            self._listed.put([(finish.key, finish.lease_until)])
         if self._plans.postpone(finish, entry):
             return finish.status
         [answer] = self.finish([finish]) if self._is_cancelled(finish) else [None]
@@ -129,12 +142,16 @@ class DynamoRunStore:
         return row is not None and is_running(row, finish.token) and row.cancel_requested_at is not None
 
     def plan(self, run: Run, entry: Entry, *, seen: Run | None, receipt: Receipt | None = None) -> PlanOutcome:
+        self._listed.put([(run.key, run.lease_until)])
         return self._plans.plan(run, entry, seen=seen, receipt=receipt)
 
     def request_cancel(
         self, key: RunKey, *, at: Instant, expires_at: Instant, receipt: Receipt | None = None
     ) -> Run | None:
-        return self._cancels.request(key, at=at, expires_at=expires_at, receipt=receipt)
+        row = self._cancels.request(key, at=at, expires_at=expires_at, receipt=receipt)
+        if row is not None and row.status is RunStatus.CANCELLED:
+            self._listed.remove([key])
+        return row
 
     def get(self, key: RunKey) -> Run | None:
         answer = self._calls.repeat(
@@ -202,18 +219,10 @@ class DynamoRunStore:
             condition=conditions.RUNS_SINCE,
             values={":job_key": text(job_key), ":run_id": text(run_id_of(since))},
         )
-        in_index = Query(
-            table=self._table,
-            index="alive",
-            condition=conditions.RUNS_OF_JOB,
-            values={":job_key": text(job_key)},
-        )
-        runs = {
-            run.run_id: run
-            for query in (recent, in_index)
-            for rows in self._queries.pages("runs.alive", query)
-            for run in map(run_rows.read_run, rows)
-        }
+        listed = self._listed.keys_of(job_key)
+        pages = self._queries.pages("runs.alive", recent)
+        runs = {run.key: run for rows in pages for run in map(run_rows.read_run, rows)}
+        runs |= self.get_many([key for key in listed if key not in runs])
         return [run for _, run in sorted(runs.items()) if run.status.is_alive]
 
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 from shared.adapters.cursors import decode_cursor, encode_cursor, foreign_cursor
 from shared.adapters.memory.tables import MemoryTables
 from shared.adapters.run_rules import (
-    alive_at,
     ended,
     is_as_seen,
     is_claim_of,
     is_failure,
+    is_listed,
     is_plan_of,
     is_plannable,
     is_running,
@@ -52,8 +52,13 @@ class MemoryRunStore:
     def _insert(self, run: Run) -> Run | None:
         existing = self._tables.runs.get(run.key)
         if existing is None:
-            self._tables.put_run(run, alive_at(run))
+            self._tables.put_run(run, self._listed(run))
         return existing
+
+    def _listed(self, run: Run) -> Instant | None:
+        """One that is alive stays among those that may be, once it is there."""
+        is_there = run.key in self._tables.alive.get(run.job_key, {})
+        return run.lease_until if is_listed(run) or (is_there and run.status.is_alive) else None
 
     def take_over(self, run: Run, *, seen: Run) -> Run | None:
         with self._tables.lock:
@@ -61,7 +66,7 @@ class MemoryRunStore:
             if row is None or (not is_as_seen(row, seen) and not is_claim_of(row, run)):
                 return row if row is not None else seen
             if is_as_seen(row, seen):
-                self._tables.put_run(taken_over(run, seen), alive_at(run))
+                self._tables.put_run(taken_over(run, seen), self._listed(run))
             return None
 
     def heartbeat(self, beats: Sequence[Heartbeat]) -> list[HeartbeatAnswer]:
@@ -79,7 +84,7 @@ class MemoryRunStore:
             revision=row.revision if beat.revision is None else beat.revision,
             progress=row.progress if beat.progress is None else beat.progress,
         )
-        self._tables.put_run(row, beat.lease_until)
+        self._tables.put_run(row, beat.lease_until if beat.lists else self._listed(row))
         return HeartbeatAnswer.KEPT if row.cancel_requested_at is None else HeartbeatAnswer.CANCEL_REQUESTED
 
     def finish(self, finishes: Sequence[Finish]) -> list[RunStatus | StoreError | None]:
@@ -113,7 +118,7 @@ class MemoryRunStore:
                 return Written()
             if used is not None or not is_plannable(row, seen):
                 return RowThere(row)
-            self._tables.put_run(run if seen is None else taken_over(run, seen), alive_at(run))
+            self._tables.put_run(run if seen is None else taken_over(run, seen), self._listed(run))
             self._tables.put_entry(entry)
             if receipt is not None:
                 self._tables.put_receipt(receipt)

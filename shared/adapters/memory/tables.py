@@ -31,7 +31,7 @@ class MemoryTables:
     #: By shard, then by entry_id.
     entries: dict[int, dict[str, Entry]] = field(default_factory=dict)
     runs: dict[RunKey, Run] = field(default_factory=dict)
-    #: Index `alive`: by job_key, the position of each run in it.
+    #: Those that may be alive though their slot is long past: by job_key, the lease of each.
     alive: dict[str, dict[RunKey, Instant]] = field(default_factory=dict)
     #: The runs of each job, for the reads by job.
     runs_of_job: dict[str, set[RunKey]] = field(default_factory=dict)
