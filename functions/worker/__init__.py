@@ -42,4 +42,16 @@ written like any other finish, and its message is shown at once.
 
 Until then a heartbeat extends lease and visibility together, every third of the lease. Refused: the run is fenced; its
 `cancelled` event is set and nothing more is written. A message whose run is alive elsewhere is hidden, never deleted.
+
+A worker that dies leaves a lease that runs out, and a message that comes again then. Who receives it keeps it, and
+watches the run's row: when that stood still for a lease by the watcher's own monotonic clock, the dead worker does not
+trust its lease any more, whatever the wall clocks of the two say, and the run is taken over (`watched`). Anybody else
+waits for the lease to be over by the clock bound.
+
+What a store or a message does to one run hurts that run alone: a claim, heartbeat or end that the table refuses, a
+message that nobody can read, a run for which no thread can be started. Each is named in the log, counted, and tried
+again, ends with its reason, or becomes a dead letter.
+
+A cancel finds the runs that go on by their slots while these are recent. So that it finds the others, a run whose slot
+is long past is listed before its row says that it waits, was claimed or goes on, and taken off the list after its end.
 """
