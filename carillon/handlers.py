@@ -60,7 +60,7 @@ class Context:
         return run_headers(slot=slot, attempt=self.attempt, token=self.token)
 
     def progress(self, text: str) -> None:
-        """Show `text`, the first kilobyte of it, as the run's progress: with the next heartbeat, within some seconds."""
+        """Show `text`, the first kilobyte of it, as the run's progress: by the next heartbeat, within seconds."""
         self.report(text)
 
 

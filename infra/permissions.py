@@ -48,7 +48,7 @@ WORKER_TABLES = _dynamodb(
     # Single-fire entries of long waits between attempts, orphans (entries whose job is gone), and the entries of a job
     # that its receiver paused.
     job_schedules="BatchWriteItem DeleteItem PutItem",
-    # Whether a run of a job whose last slot was left out still goes on; in batches, the markers of runs that may be alive.
+    # Whether a run of a job whose last slot was left out still goes on; in batches, markers of runs that may be alive.
     job_runs="BatchGetItem BatchWriteItem GetItem PartiQLInsert PartiQLUpdate PutItem Query UpdateItem",
     # Grants of owners, and the keys that sign their webhooks.
     access="GetItem",

@@ -221,7 +221,8 @@ class Claims:
             run=run,
             delivery=claim.delivery,
             dispatch=claim.dispatch,
-            is_listed=run.token > 1 or (run.claimed_at is not None and run.is_late_at(run.claimed_at)),
+            # What was there before, taken over or perhaps, may have waited.
+            is_listed=run is not claim.run or (run.claimed_at is not None and run.is_late_at(run.claimed_at)),
             trusted_until=monotonic + left_ms / SECOND,
             renew_until=monotonic + (left_ms - self._settings.lease_ms + self._settings.beats_after_ms) / SECOND,
         )

@@ -14,7 +14,7 @@ API_TIMEOUT_MS = 30 * SECOND
 CLOCK_BOUND_MS = 45 * SECOND
 #: A retry wait up to this keeps its message; a longer one becomes a single-fire entry.
 LONGEST_KEPT_WAIT_MS = 60 * SECOND
-#: A run may be alive without being in index `alive` when it was claimed this recently.
+#: A run may be alive without being listed among such runs when its slot is this recent (`Run.is_late_at`).
 ALIVE_READ_BACK_MS = 15 * MINUTE
 
 

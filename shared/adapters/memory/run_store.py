@@ -95,9 +95,12 @@ class MemoryRunStore:
         row = self._tables.runs.get(finish.key)
         if row is None or not is_running(row, finish.token):
             return stored_status(row, finish)
+        leaves = finish.is_listed or finish.status.is_alive
         if row.cancel_requested_at is not None:
             finish = as_cancelled(finish)
-        self._tables.put_run(ended(row, finish), finish.lease_until if finish.status.is_alive else None)
+        # A mark that its worker does not know of is left behind, as in the table.
+        left = None if leaves else self._tables.alive.get(row.job_key, {}).get(row.key)
+        self._tables.put_run(ended(row, finish), finish.lease_until if finish.status.is_alive else left)
         return finish.status
 
     def postpone(self, finish: Finish, entry: Entry) -> RunStatus | None:

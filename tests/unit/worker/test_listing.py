@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from functions.worker.targets import failed, succeeded
 from shared.adapters.memory import MemoryRunStore
+from shared.domain.entry import single_entry
 from shared.domain.instants import HOUR, MINUTE, SECOND, Instant
 from shared.domain.job import RetryPolicy
+from shared.domain.run import RunStatus
 from shared.ports.run_store import Heartbeat, HeartbeatAnswer
 from tests.unit.worker.workshop import Workshop
 
@@ -89,4 +92,19 @@ def test_a_run_that_was_taken_over_leaves_the_list_with_its_end(shop: Workshop) 
     executor.finish_once()
 
     assert found(shop) == []
+    assert shop.tables.alive["owner/job"] == {}
+
+
+def test_a_run_that_was_asked_for_leaves_the_list_with_its_end(shop: Workshop) -> None:
+    """It waits for its first claim, as token 0."""
+    job = shop.put_job()
+    dispatch = shop.dispatch(job, is_single=True)
+    waiting = replace(dispatch.row(RunStatus.WAITING), token=0, claim_id="plan", lease_until=dispatch.fire_at)
+    entry = single_entry(waiting, shard=0, lane="default")
+    shop.run_store.plan(waiting, entry, seen=None)
+    assert found(shop) == [dispatch.run_id]
+
+    shop.run_all(shop.executor())
+
+    assert shop.run_of(dispatch).status is RunStatus.SUCCEEDED
     assert shop.tables.alive["owner/job"] == {}
