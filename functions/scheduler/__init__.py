@@ -60,6 +60,11 @@ later goes back to the table; at the cap, loads stop. W may pass only what was r
 before any entry that went back, until a read that began after the move was done has covered that place again. Sweeps
 cover it too, two seconds ahead, so what does not fit is still on time.
 
+Bounded steps. One tick takes so many slots from the wheels at most, and each lane holds so many that wait for its
+queue (`room.py`). Each lane has wheels of its own, so what finds no room stays where it is and holds up no other lane;
+W stays before it. Of what was missed only the stretch is kept for each entry, until there is room for what its policy
+says (`overdue.py`); the entry's later slots fire meanwhile. Rows are bounded alike.
+
 Herds. Of many slots in one second each is dispatched a little earlier than the one before it, at the pace at which
 workers claim, where these can hold runs (`herds.py`). W knows nothing of it: the wheel is drained by the plain lead,
 and what left it earlier is in flight or settled like any other. So that a herd is known in time, what fires within
@@ -70,7 +75,9 @@ runs that must exist by now, and dispatches again what has none. It looks from `
 
 Failing. A step that a store fails waits longer each time, by chance; a lane whose queue takes nothing waits likewise,
 and calls made again come out of one budget. While the table is out there is no beat, so nobody is judged and no shard
-moves; when it is back the epochs are read first.
+moves; when it is back the epochs are read first. Whatever a step raises, each slot is in a wheel, in the outbox, among
+the rows, or in a batch that answers for it. An entry that cannot be fired is set aside by name: it goes back to the
+table under its slot, where W need not wait for it, and is tried again when a minute has passed.
 
 Leaving. On SIGTERM the loops end, what is out is sent, W is made durable and the shards are given up, in two seconds.
 What is not done by then is not done: it is unsettled for the next owner. A loop that hangs gives no signs of life
@@ -98,6 +105,8 @@ the brake is on                                nobody ticks; when it is off, the
 a message expires, or a queue is purged        no run a minute after fire_at: the audit dispatches the slot again
 a node starts while the table is out           it waits; its first beat and plan come when the table does
 SIGTERM comes while SQS or the table is out    what can be given up is; the rest is taken once the beat is silent
+a queue is away for long                       so much as its lane holds waits in memory, the rest in the wheels
+one entry cannot be fired                      it is set aside by name, and tried again; the others fire
 more entries than fit                          the far ones wait in the table, and are read two seconds ahead at the
                                                latest
 an entry is parked, and the job changes        one of the two transactions is first: the change deletes both places, and

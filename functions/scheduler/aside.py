@@ -1,40 +1,33 @@
-"""Entries that this node cannot use: they name a zone that its time zones lack, or were written by a later release.
-
-One such entry must not stop the others. It stays in the table, is looked at again by each load, and has lost nothing:
-the watermark does not speak for what is fresh or fires once, and what is neither is parked, fresh, before the watermark
-may pass what it owes (`Shard.set_aside`).
-"""
+"""Entries that could not be fired: set aside, so that they keep no other from its turn, and met again after a while."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from shared.domain.instants import Instant
+from functions.scheduler.resident import Resident, key_of
+from shared.domain.entry import Entry
+from shared.domain.instants import SECOND, Instant
+
+#: What could not be fired is tried again after so long.
+AGAIN_MS = 60 * SECOND
 
 
 @dataclass(slots=True)
 class Aside:
-    """By entry_id, and when each was last met."""
+    #: By `key_of`: this generation is not met again before this instant.
+    _until: dict[str, tuple[int, Instant]] = field(default_factory=dict)
 
-    _met_at: dict[str, Instant] = field(default_factory=dict)
+    def put(self, resident: Resident, now: Instant) -> None:
+        self._until[resident.key] = resident.generation, Instant(now + AGAIN_MS)
 
-    def __len__(self) -> int:
-        return len(self._met_at)
+    def holds(self, entry: Entry, now: Instant) -> bool:
+        generation, until = self._until.get(key_of(entry), (None, now))
+        return generation == entry.generation and until > now
 
-    def __contains__(self, entry_id: str) -> bool:
-        return entry_id in self._met_at
+    def is_over(self, now: Instant) -> bool:
+        """Some of them are to be read, and tried, again."""
+        return any(until <= now for _, until in self._until.values())
 
-    def put(self, entry_id: str, now: Instant) -> bool:
-        """Whether it was not known."""
-        is_new = entry_id not in self._met_at
-        self._met_at[entry_id] = now
-        return is_new
-
-    def take_back(self, entry_id: str) -> None:
-        """It could be read."""
-        self._met_at.pop(entry_id, None)
-
-    def loaded(self, started_at: Instant, *, moving: Collection[str]) -> None:
-        """What a complete load has not met is not in the table any more, unless it was on its way to another place."""
-        self._met_at = {each: at for each, at in self._met_at.items() if at >= started_at or each in moving}
+    def loaded(self, started_at: Instant) -> None:
+        """They were, by a load that began then."""
+        self._until = {key: each for key, each in self._until.items() if each[1] > started_at}

@@ -125,8 +125,8 @@ class Auditor:
             walk.entry_ids[-self.rules.entries_at_once :],
             walk.entry_ids[: -self.rules.entries_at_once],
         )
-        recalls = shards[walk.shard].recall(asked)
-        self.counts.overlooked += sum(shards[walk.shard].wake(recall, now) for recall in recalls)
+        recalls = shards[walk.shard].past.recall(asked)
+        self.counts.overlooked += sum(shards[walk.shard].past.wake(recall, now) for recall in recalls)
         return recalls
 
     def looks_of(self, recall: Recall, now: Instant) -> list[Look]:

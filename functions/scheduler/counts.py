@@ -19,6 +19,8 @@ class Counts:
     refused: int = 0
     #: Slots that the misfire policy left out.
     skipped: int = 0
+    #: Entries that could not be fired, and are tried again later.
+    set_aside: int = 0
 
     # Of the audit. ---------------------------------------------------------------------------------------------------
     #: Runs looked up.

@@ -23,30 +23,46 @@ class Fired:
 
 
 def fire(entry: Entry, slot: Instant, now: Instant) -> Fired:
-    """The entry's oldest unsettled slot is due. Design section 5: a slot older than the grace is missed."""
-    if entry.schedule is not None and _is_missed(entry, slot, now):
-        return _misfire(entry, slot, now)
-    return Fired(slot, [_due(entry, slot, entry.kind, entry.lane)])
+    """All that becomes of the entry's oldest unsettled slot, which is due, and of those that were missed with it."""
+    last = missed_until(entry, slot, now, passed=now)
+    return Fired(slot, [dispatch(entry, slot)]) if last is None else Fired(last, decide(entry, slot, last), True)
 
 
-def _is_missed(entry: Entry, slot: Instant, now: Instant) -> bool:
-    return entry.misfire.has_missed(fire_at_of(entry, slot), now=now)
+def dispatch(entry: Entry, slot: Instant) -> Due:
+    """The slot as it is fired in time."""
+    return _due(entry, slot, entry.kind, entry.lane)
 
 
-def _misfire(entry: Entry, slot: Instant, now: Instant) -> Fired:
-    """The policy over all slots older than its grace."""
-    assert entry.schedule is not None
-    assert entry.misfire.grace_ms is not None
-    until = Instant(max(slot, now - entry.misfire.grace_ms - 1))
-    late = missed(entry.schedule, Instant(slot - 1), until, newest=entry.misfire.newest_needed)
+def missed_until(entry: Entry, slot: Instant, now: Instant, *, passed: Instant) -> Instant | None:
+    """The newest slot that is later than the grace of the job allows, when `slot` is; else None.
+
+    A clock that is ahead finds slots late before their time: only what the store's has `passed` can be missed.
+    """
+    schedule, grace_ms = entry.schedule, entry.misfire.grace_ms
+    if schedule is None or grace_ms is None or not _is_missed(entry, slot, now, passed):
+        return None
+    until = Instant(max(slot, min(now - grace_ms - 1, passed)))
+    last = missed(schedule, Instant(slot - 1), until, newest=1).last
     # A slot fires by its jitter later than it is planned: the newest of them may not be missed yet.
-    while late.last is not None and late.last > slot and not _is_missed(entry, late.last, now):
-        late = missed(entry.schedule, Instant(slot - 1), Instant(late.last - 1), newest=entry.misfire.newest_needed)
+    while last is not None and last > slot and not _is_missed(entry, last, now, passed):
+        last = missed(schedule, Instant(slot - 1), Instant(last - 1), newest=1).last
+    return slot if last is None else last
+
+
+def decide(entry: Entry, first: Instant, last: Instant) -> list[Due]:
+    """The job's policy over its missed slots: what is caught up, and a row for those that are not."""
+    assert entry.schedule is not None
+    late = missed(entry.schedule, Instant(first - 1), last, newest=entry.misfire.newest_needed)
     decided = plan_misfire(entry.misfire, late)
     dues = [_due(entry, each, RunKind.CATCH_UP, late_lane(entry.lane)) for each in decided.fire]
     if decided.skipped is not None:
         dues.append(_due(entry, decided.skipped.first, entry.kind, entry.lane, decided.skipped))
-    return Fired(late.last or slot, dues, is_decided=True)
+    return dues
+
+
+def _is_missed(entry: Entry, slot: Instant, now: Instant, passed: Instant) -> bool:
+    due_at = fire_at_of(entry, slot)
+    return due_at <= passed and entry.misfire.has_missed(due_at, now=now)
 
 
 def _due(entry: Entry, slot: Instant, kind: RunKind, lane: str, gap: Gap | None = None) -> Due:

@@ -25,6 +25,7 @@ COUNTED = MappingProxyType(
         "overlooked": "overlooked",
         "unaudited": "unaudited",
         "skipped_misfire": "skipped",
+        "set_aside": "set_aside",
     }
 )
 
@@ -68,7 +69,7 @@ class Gauges:
         failures = node.owned.setbacks.count
         failed, self._failures = failures - self._failures, failures
         shards = list(node.shards.values())
-        aside = sum(len(shard.aside) for shard in shards) + len(node.owned.setbacks)
+        aside = sum(len(shard.unreadable) for shard in shards) + len(node.owned.setbacks)
         return {
             **{name: added[of] for name, of in COUNTED.items() if of in added},
             **node.ports.announcements.measured(),

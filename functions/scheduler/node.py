@@ -16,6 +16,7 @@ from functions.scheduler.keeping import Keeper
 from functions.scheduler.outbox import Outbox
 from functions.scheduler.ownership import Ownership
 from functions.scheduler.reading import Reader
+from functions.scheduler.recording import Recorder
 from functions.scheduler.settings import Ports, Settings, Spread, in_order
 from functions.scheduler.shard import Shard
 from shared.domain.errors import StoreError
@@ -25,7 +26,13 @@ _log = logger_for("scheduler")
 
 
 class Node:
-    """Fires the shards it owns. Single steps may run in different threads; no step runs in two at once.
+    """Fires the shards it owns.
+
+    Steps run in several threads at once. The runner calls each loop's steps one after the other, so that no step runs
+    beside itself, but for the drain: it begins while a loop may still wait for an answer, and sends, tidies and
+    checkpoints beside it. That is safe, for what a step takes it takes under the lock, and nobody else finds it there;
+    a delete, a move or the end of a job that is asked for twice changes nothing the second time; and a watermark is
+    only ever raised to what was settled when it was asked for.
 
     Raises ValueError when the constants of `settings.timing` contradict each other.
     """
@@ -36,9 +43,9 @@ class Node:
         self.settings = settings
         self.counts = Counts()
         self.owned = Ownership(ports, settings)
-        outbox = Outbox(settings.timing.lead_ms / 3_000, settings.catch_up_per_second)
+        outbox = Outbox(settings.timing.lead_ms / 3_000, settings.catch_up_per_second, settings.most_waiting)
         auditor = Auditor(settings.audit, self.counts)
-        self.dispatcher = Dispatcher(self.owned, outbox, auditor, self.counts, spread)
+        self.dispatcher = Dispatcher(self.owned, outbox, Recorder(self.owned), auditor, self.counts, spread)
         self._reader, self._keeper = Reader(self.owned), Keeper(self.owned, spread_moves)
         self._audit = AuditStep(self.owned, outbox, auditor, self.counts)
         self.owned.on_lost += [self.dispatcher.let_go, auditor.drop_shard, self._keeper.let_go]
@@ -54,7 +61,7 @@ class Node:
 
     @property
     def may_dispatch(self) -> bool:
-        """Trusted, and the brake is off."""
+        """Trusted, its clock is right, and the brake is off."""
         return self.owned.may_dispatch
 
     def start(self) -> None:
@@ -73,24 +80,25 @@ class Node:
         """Load shards that need it, for a slice of time; whether there is more. Raises StoreError: the rest comes next
         time.
         """
-        return self._reader.load_once()
+        return self.owned.clock_agrees and self._reader.load_once()
 
     def sweep_once(self) -> bool:
         """Read what the API wrote since the last sweep, for a slice of time; whether there is more. Raises StoreError:
         a shard's next sweep looks back further.
         """
-        return self._reader.sweep_once()
+        return self.owned.clock_agrees and self._reader.sweep_once()
 
     def look_ahead_once(self) -> bool:
         """Meet herds early, for a slice of time; whether there is more. Raises StoreError: the same is read again."""
-        return self._reader.look_ahead_once()
+        return self.owned.clock_agrees and self._reader.look_ahead_once()
 
     def tick_once(self) -> None:
         """Move what is due from the wheels to the outbox; nothing when this node may not dispatch."""
         self.dispatcher.tick_once()
 
     def dispatch_once(self, *, hurry: bool = False) -> int:
-        """Send what waits, by tens, and settle what was accepted; answers how many were. Raises StoreError.
+        """Send what waits, by tens, and settle what was accepted; answers how many were. Raises what a queue or the
+        table raised, once all others had their turn.
 
         `hurry` sends batches that are not full yet.
         """
@@ -134,5 +142,8 @@ class Node:
             step()
         except StoreError as error:
             _log.warning("store", extra={"action": "node.drain", "error": str(error)})
+            return False
+        except Exception:  # noqa: BLE001 (what else there is to leave is left all the same)
+            _log.exception("failed", extra={"action": "node.drain"})
             return False
         return True

@@ -2,7 +2,7 @@
 
 A batch of ten costs as much as a message, so a lane waits a little to fill one; a lane whose queue does not answer is
 left alone for a while (full jitter, doubling); the catch-up lane has a rate, so that what is late cannot delay what is
-due now.
+due now. Each lane holds so many slots: what is due beyond that stays in the wheels until there is room again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shared.schema import CATCH_UP_LANE
 BATCH = 10
 #: The most that one call sends, so that no step takes long.
 MOST_AT_ONCE = 50 * BATCH
-#: Ten calls' worth. Whoever is behind sends, rather than to look for still more that is due.
+#: In a lane: ten calls' worth. Whoever is behind sends, rather than to look for still more that is due.
 MOST_WAITING = 10 * MOST_AT_ONCE
 FIRST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 2.0
@@ -31,6 +31,8 @@ class _Lane:
     newest_at: float = 0.0
     paused_until: float = float("-inf")
     failures: int = 0
+    #: Its queue refused something for good when it was last asked: a row stands for each.
+    refuses: bool = False
     #: With a rate: how many may go, and since when that has been so.
     allowance: float = 0.0
     counted_at: float | None = None
@@ -50,6 +52,8 @@ class Outbox:
 
     patience: float
     catch_up_per_second: float
+    #: In each lane.
+    most_waiting: int = MOST_WAITING
     _lanes: dict[str, _Lane] = field(default_factory=dict)
 
     def put(self, dues: Iterable[Due], *, at: float) -> None:
@@ -63,9 +67,13 @@ class Outbox:
             lane.newest_at = at
             lane.waiting.append(due)
 
-    def take(self, *, at: float, hurry: bool = False) -> dict[str, list[Due]]:
-        """What is to be sent now, by lane: full batches, and the rest once the first of it has waited enough."""
-        return {name: taken for name, lane in self._lanes.items() if (taken := self._take(lane, at, hurry=hurry))}
+    def take(self, *, at: float, hurry: bool = False, rows: int = MOST_AT_ONCE) -> dict[str, list[Due]]:
+        """What is to be sent now, by lane: full batches, and the rest once the first of it has waited enough.
+
+        Nothing of a lane that makes but rows while there is no room for them (`rows`).
+        """
+        asked = {name: lane for name, lane in self._lanes.items() if rows > 0 or not lane.refuses}
+        return {name: taken for name, lane in asked.items() if (taken := self._take(lane, at, hurry=hurry))}
 
     def _take(self, lane: _Lane, at: float, *, hurry: bool) -> list[Due]:
         count = len(lane.waiting)
@@ -81,25 +89,26 @@ class Outbox:
             lane.oldest_at = lane.newest_at
         return [lane.waiting.popleft() for _ in range(count)]
 
-    def is_full(self, at: float) -> bool:
-        """So much waits for queues that take it that more can wait in the wheels: a lane that is paused, or has a rate,
-        holds nobody up.
-        """
-        moving = (lane for lane in self._lanes.values() if lane.rate is None and lane.paused_until <= at)
-        return sum(len(lane.waiting) for lane in moving) >= MOST_WAITING
+    def free_in(self, name: str) -> int:
+        """How many more slots may wait for this lane."""
+        lane = self._lanes.get(name)
+        return self.most_waiting - (0 if lane is None else len(lane.waiting))
 
     def is_paused(self, name: str, at: float) -> bool:
         return at < self._lanes[name].paused_until
 
     def put_back(self, name: str, dues: list[Due]) -> None:
         """They may not have been sent: they go first next time, without waiting for a batch."""
+        if not dues:
+            return
         lane = self._lanes[name]
         lane.waiting.extendleft(reversed(dues))
         lane.oldest_at = float("-inf")
 
-    def answered(self, name: str, *, is_well: bool, at: float, dice: float) -> None:
+    def answered(self, name: str, *, is_well: bool, at: float, dice: float, refuses: bool = False) -> None:
         """The lane's queue took something, or nothing at all; 0 <= dice < 1 spreads the retries of many nodes."""
         lane = self._lanes[name]
+        lane.refuses = refuses
         if is_well:
             lane.failures = 0
             return

@@ -10,8 +10,9 @@ from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from threading import RLock
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
+from functions.scheduler.clock_guard import ClockGuard
 from functions.scheduler.herds import Herds
 from functions.scheduler.membership import Observer, Trust
 from functions.scheduler.planning import plan
@@ -28,6 +29,14 @@ _log = logger_for("scheduler")
 
 #: Of work that may be broken off after each of them.
 Parts: TypeAlias = Generator[None, None, None]
+
+
+class Moment(NamedTuple):
+    """What the clocks show: `now` this host's, `at` its monotonic one, and `passed` what the store's shows at least."""
+
+    now: Instant
+    at: float
+    passed: Instant
 
 
 @dataclass(slots=True)
@@ -54,7 +63,8 @@ class Ownership:
     _observer: Observer = field(init=False)
     _beat: int = 0
     _is_firing: bool = True
-    _is_skewed: bool = False
+    _clock_agreed: bool = True
+    _guard: ClockGuard = field(init=False)
     #: The number of a shard whose lease could not be written.
     _hard_to_take: int = -1
     _started_at: Instant = field(init=False)
@@ -63,6 +73,7 @@ class Ownership:
         timing = self.settings.timing
         timing.check()
         self.herds = Herds(self.settings.herds)
+        self._guard = ClockGuard(timing.clock_guard_ms)
         self.setbacks = Setbacks(self.ports.clock, self.ports.randomness)
         self._trust = Trust(timing.trust_ms)
         self._observer = Observer(timing.dead_ms, longest_step_ms=timing.plan_ms * 3 // 2)
@@ -119,8 +130,23 @@ class Ownership:
 
     @property
     def may_dispatch(self) -> bool:
-        """Trusted, and the brake is off."""
-        return self._is_firing and self._trust.holds(self.ports.clock.monotonic())
+        """Trusted, its clock is right, and the brake is off."""
+        return self.moment() is not None
+
+    def moment(self) -> Moment | None:
+        """The time to fire by; None when this node may not."""
+        clock = self.ports.clock
+        now, at = clock.now(), clock.monotonic()
+        if not (self._is_firing and self._trust.holds(at) and self._guard.agrees(now, at)):
+            return None
+        return Moment(now, at, self._guard.passed(now, at))
+
+    @property
+    def clock_agrees(self) -> bool:
+        """With the store's. While it does not, nothing is fired, skipped, read or taken: nobody can tell what is late,
+        due or new. Peers hear no sign of life, and those whose clocks are right take over.
+        """
+        return self._guard.agrees(self.ports.clock.now(), self.ports.clock.monotonic())
 
     @property
     def held_count(self) -> int:
@@ -141,27 +167,28 @@ class Ownership:
 
     def beat_once(self) -> None:
         """Show a sign of life; read the brake and the store's clock. Raises StoreError: then trust is not extended."""
-        started_at = self.ports.clock.monotonic()
-        self._beat += 1
+        started_at, agreed = self.ports.clock.monotonic(), self.clock_agrees
+        self._beat += agreed
         settings = self.settings
         row = Node(settings.node_id, self._beat, settings.version, message.VERSION, self._started_at, self.owed_since)
         answer = self.ports.fleet.beat(row)
-        self._trust.beaten(started_at=started_at, answered_at=self.ports.clock.monotonic())
-        self.beats += 1
+        answered_at = self.ports.clock.monotonic()
+        if answer.store_time is not None:
+            self._guard.heard(answer.store_time, asked_at=started_at, answered_at=answered_at)
+        self._tell_skew()
+        if agreed and self.clock_agrees:
+            self._trust.beaten(started_at=started_at, answered_at=answered_at)
+            self.beats += 1
         if answer.control.is_firing != self._is_firing:
             _log.warning("brake", extra={"action": "fleet.firing", "is_firing": answer.control.is_firing})
             self._is_firing = answer.control.is_firing
-        self.guard_clock(answer.store_time)
 
-    def guard_clock(self, store_time: Instant | None) -> None:
-        if store_time is None:
-            return
-        skew_ms = self.ports.clock.now() - store_time
-        self.skew_ms = skew_ms
-        is_skewed = abs(skew_ms) > self.settings.timing.clock_guard_ms
-        if is_skewed != self._is_skewed:
-            _log.warning("clock", extra={"action": "clock.skew", "skew_ms": skew_ms, "takes_shards": not is_skewed})
-        self._is_skewed = is_skewed
+    def _tell_skew(self) -> None:
+        now, at = self.ports.clock.now(), self.ports.clock.monotonic()
+        self.skew_ms, agrees = self._guard.skew_ms(now, at), self._guard.agrees(now, at)
+        if agrees != self._clock_agreed:
+            _log.warning("clock", extra={"action": "clock.skew", "skew_ms": self.skew_ms, "fires": agrees})
+        self._clock_agreed = agrees
 
     def plan_once(self) -> None:
         """Read the fleet, drop what was lost, take what nobody fires, and choose what is to be taken from a live owner:
@@ -170,13 +197,16 @@ class Ownership:
         started_at = self.ports.clock.monotonic()
         self.take_stock()
         snapshot = self.ports.fleet.snapshot()
-        self._observer.observe(snapshot.nodes, at=started_at)
+        # All clocks may be wrong, and right again, one after the other: silence counts while one's own is right.
+        agrees = self.clock_agrees
+        if agrees:
+            self._observer.observe(snapshot.nodes, at=started_at)
         self._drop_lost(snapshot)
         self.herds.share = len(self.shards) / self.settings.shard_count
         owners = [snapshot.lease(number).owner for number in range(self.settings.shard_count)]
         self.unowned = sum(owner not in snapshot.nodes for owner in owners)
         self._trust.epochs_read(started_at=started_at)
-        if self._is_skewed or self.settings.node_id not in snapshot.nodes:
+        if not agrees or self.settings.node_id not in snapshot.nodes:
             self.arriving = None
             return
         dead = {node_id for node_id in snapshot.nodes if self._observer.is_dead(node_id)} - {self.settings.node_id}

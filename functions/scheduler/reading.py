@@ -172,7 +172,7 @@ class Reader:
 
     def _unknown(self, shard: Shard, page: Sequence[StoredEntry]) -> list[StoredEntry]:
         """What was set aside is left to loads."""
-        return [each for each in page if each.entry_id not in shard.aside]
+        return [each for each in page if each.entry_id not in shard.unreadable]
 
     # Taking in -------------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ of what it weighs as it was read. What many have alike (`Terms`, their schedule)
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -59,6 +60,10 @@ class Resident:
         return isinstance(self.rest, Entry)
 
     @property
+    def lane(self) -> str:
+        return self.rest.lane
+
+    @property
     def misfire(self) -> Misfire:
         return self.rest.misfire
 
@@ -86,6 +91,12 @@ class Resident:
 def key_of(entry: Entry) -> str:
     """What an entry goes by in memory: a job has one, of one generation; single fires each go by themselves."""
     return entry.entry_id if entry.schedule is None else entry.job_key
+
+
+def find(residents: Mapping[str, Resident], entry: Entry) -> Resident | None:
+    """This very entry, in memory."""
+    resident = residents.get(key_of(entry))
+    return resident if resident is not None and resident.generation == entry.generation else None
 
 
 def resident_of(entry: Entry, slot: Instant | None) -> Resident:

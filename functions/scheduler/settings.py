@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 
 from functions.scheduler.audit_rules import AuditRules
 from functions.scheduler.herds import HerdRules
+from functions.scheduler.outbox import MOST_WAITING
 from shared.config import HOLDING_LANES_VARIABLE, LONGEST_LEAD_VARIABLE, shard_count, version
 from shared.domain.instants import DAY
 from shared.domain.timing import Timing
@@ -60,6 +61,11 @@ class Settings:
     #: Entries in memory, at about 400 B each: with them a node takes less than 300 MB of its 512.
     most_residents: int = 500_000
     senders: int = SENDERS
+    #: Slots that one tick takes from the wheels, so that it does not take long, and those that wait for each lane.
+    slots_at_once: int = 2_000
+    most_waiting: int = MOST_WAITING
+    #: Rows that wait to be written before misfire policies decide over more.
+    most_rows: int = 1_000
     #: How long loads and sweeps go on before the other steps of their thread have a turn.
     slice_seconds: float = 0.02
     audit: AuditRules = AuditRules()

@@ -1,8 +1,8 @@
 """One owned shard in memory: its entries, their next slots in a timing wheel, and what is not settled yet.
 
-No I/O and no clock: a node feeds it with entries and time, and carries out what it asks for. The rules are those of
-design section 3; `absorb` is the take-over rule, `expire` the tick, `settle` and `safe_watermark` the watermark
-(`unsettled.py` holds what is in flight, `coverage.py` what was read).
+No I/O and no clock: a node feeds it with entries and time, and carries out what it asks for. `absorb` is the take-over
+rule, `expire` the tick, `settle` and `safe_watermark` the watermark (`fires.py` holds what is due, `coverage.py` what
+was read).
 """
 
 from __future__ import annotations
@@ -10,25 +10,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from functions.scheduler.aside import Aside
-from functions.scheduler.coverage import NEVER, Coverage, Reading
+from functions.scheduler.coverage import Coverage, Reading
 from functions.scheduler.due import Due, fire_at_of
-from functions.scheduler.firing import fire
+from functions.scheduler.fires import Fires, fires_at
 from functions.scheduler.herds import Herds
-from functions.scheduler.recall import Recall
-from functions.scheduler.resident import Resident, key_of, resident_of
+from functions.scheduler.past import Past
+from functions.scheduler.resident import Resident, find, resident_of
+from functions.scheduler.room import Room
+from functions.scheduler.unreadable import Unreadable
 from functions.scheduler.unsettled import Unsettled
-from functions.scheduler.wheel import TimingWheel
+from functions.scheduler.wheels import Wheels
 from shared.domain.entry import Entry, first_unsettled
 from shared.domain.fleet import Lease
-from shared.domain.instants import SECOND, Instant
+from shared.domain.instants import Instant
 from shared.domain.keys import EntryKey, schedule_of
-from shared.domain.run import RunKind
-from shared.domain.schedules import fire_at, next_slot
 from shared.domain.timing import Timing
 from shared.ports import StoredEntry
-
-#: After this the wheel has overlooked a timer.
-OVERLOOKED_MS = 60 * SECOND
 
 
 @dataclass(slots=True)
@@ -39,35 +36,32 @@ class Shard:
     timing: Timing
     started_at: Instant
     coverage: Coverage = field(default_factory=Coverage)
-    aside: Aside = field(default_factory=Aside)
+    unreadable: Unreadable = field(default_factory=Unreadable)
     herds: Herds = field(default_factory=Herds)
     #: Entries that fire up to here were looked for before their sweep.
     looked_until: Instant = Instant(0)
+    fires: Fires = field(init=False)
+    past: Past = field(init=False)
     #: For `tidy_once`: entries to delete, to move, and those whose last slot no worker had: none ends their job.
     to_delete: dict[str, None] = field(default_factory=dict)
     to_move: dict[str, Instant] = field(default_factory=dict)
     exhausted: list[Entry] = field(default_factory=list)
     #: An entry whose next slot is further away waits in the table. Shrinks when memory runs short.
     residency_ms: int = field(init=False)
-    _wheel: TimingWheel = field(init=False)
-    #: By `key_of`, as are the wheel, `_fresh`, `_leaving` and `_decided_until`.
+    #: By `key_of`, as are the timers, `_fresh` and `_leaving`.
     _residents: dict[str, Resident] = field(default_factory=dict)
     #: What becomes of an entry once everything of it is settled: deleted (None) or moved to this instant.
     _leaving: dict[str, Instant | None] = field(default_factory=dict)
     _tombstones: dict[str, Entry] = field(default_factory=dict)
     _fresh: dict[str, None] = field(default_factory=dict)
-    _unsettled: Unsettled = field(init=False)
-    #: Where the misfire policy has decided: not each slot up to here has a run.
-    _decided_until: dict[str, Instant] = field(default_factory=dict)
-    #: Before the first load another owner fired, whose decisions are not known.
-    _fires_since: Instant = NEVER
+    _aside: Aside = field(default_factory=Aside)
     #: The table was read since the shard was taken: of a shard loaded before, the last owner has met more since.
     _is_caught_up: bool = True
 
     def __post_init__(self) -> None:
         self.residency_ms = self.timing.residency_ms
-        self._wheel = TimingWheel(start_ms=self.started_at)
-        self._unsettled = Unsettled(drained_until=self.lease.watermark)
+        self.fires = Fires(Wheels(self.started_at), Unsettled(drained_until=self.lease.watermark))
+        self.past = Past(self._residents, self.fires)
 
     @property
     def number(self) -> int:
@@ -79,7 +73,8 @@ class Shard:
 
     @property
     def unsettled_count(self) -> int:
-        return len(self._unsettled)
+        """Slots that are in flight, or wait for the misfire policy's decision."""
+        return len(self.fires.unsettled) + len(self.fires.overdue)
 
     @property
     def held_count(self) -> int:
@@ -92,12 +87,14 @@ class Shard:
 
     def next_tick(self, now: Instant) -> Instant | None:
         """When `expire` has something to do: `now` for at once, None when nothing waits."""
-        due = self._wheel.next_due(now + self.timing.lead_ms)
+        if self.fires.overdue:
+            return now
+        due = self.fires.wheels.next_due(Instant(now + self.timing.lead_ms))
         return None if due is None else Instant(due - self.timing.lead_ms)
 
     def lag_ms(self, now: Instant) -> int:
         """How long ago the oldest slot was due that is not settled, or the wheel was last found drained."""
-        return self._unsettled.lag_ms(now, lead_ms=self.timing.lead_ms)
+        return self.fires.lag_ms(now, lead_ms=self.timing.lead_ms)
 
     def owed_since(self, now: Instant) -> Instant | None:
         """Since when the oldest slot is due that is not settled; None when all that is due is. While nobody looks into
@@ -106,7 +103,7 @@ class Shard:
         looked_at = Instant(now - self.timing.lead_ms)
         if self.next_tick(looked_at) == looked_at:
             return Instant(now - self.lag_ms(now))
-        oldest = self._unsettled.oldest()
+        oldest = self.fires.unsettled.oldest()
         return oldest if oldest is not None and oldest <= now else None
 
     def taken(self, lease: Lease) -> None:
@@ -117,7 +114,7 @@ class Shard:
     # Reading ---------------------------------------------------------------------------------------------------------
 
     def needs_load(self, now: Instant) -> bool:
-        return self.coverage.needs_load(now, every_ms=self.timing.load_ms)
+        return self.coverage.needs_load(now, every_ms=self.timing.load_ms) or self._aside.is_over(now)
 
     def begin_read(self, now: Instant) -> Reading:
         """Before a load or sweep reads. What left memory, and the table knows of it, will be read as it is now."""
@@ -126,9 +123,10 @@ class Shard:
     def end_load(self, reading: Reading, *, until: Instant) -> None:
         """It has read everything with next_at <= until."""
         self._is_caught_up = True
-        self._fires_since = min(self._fires_since, reading.started_at)
+        self.past.fires_since = min(self.past.fires_since, reading.started_at)
         self.coverage.loaded(reading, until=until)
-        self.aside.loaded(reading.started_at, moving=self.to_move)
+        self._aside.loaded(reading.started_at)
+        self.unreadable.loaded(reading.started_at, moving=self.to_move)
 
     def end_sweep(self, reading: Reading, *, since: Instant, until: Instant) -> None:
         """It has read everything with since <= next_at <= until."""
@@ -152,11 +150,13 @@ class Shard:
 
     def absorb(self, entry: Entry, now: Instant, reading: Reading | None = None) -> None:
         """Take in an entry as it was read. Meeting it again changes nothing; raises what its schedule does."""
-        if self._is_resident(entry) or (reading is not None and entry.entry_id in reading.gone):
+        if reading is not None and entry.entry_id in reading.gone:
+            return
+        if find(self._residents, entry) or self._aside.holds(entry, now):
             return
         # First of all: what cannot be used must change nothing either.
         slot = first_unsettled(entry, self.lease.watermark)
-        self.aside.take_back(entry.entry_id)
+        self.unreadable.take_back(entry.entry_id)
         if not self._supersedes(entry):
             return
         if entry.is_tombstone:
@@ -169,7 +169,7 @@ class Shard:
         resident = resident_of(entry, slot)
         if entry.fresh:
             self._fresh[resident.key] = None
-        self._place(resident, now)
+        self._place(resident, None if slot is None else fire_at_of(entry, slot), now)
 
     def set_aside(self, entry: StoredEntry, now: Instant) -> bool:
         """It cannot be used: whether that was not known. Nothing of it is lost, for it stays in the table, and is
@@ -182,15 +182,7 @@ class Shard:
             self._drop(known)
         if entry.is_spoken_for:
             self._leave_for(entry.entry_id, Instant(max(entry.next_at, self.lease.watermark + 1)))
-        return self.aside.put(entry.entry_id, now)
-
-    def _is_resident(self, entry: Entry) -> bool:
-        return self._resident(entry) is not None
-
-    def _resident(self, entry: Entry) -> Resident | None:
-        """This very entry, in memory."""
-        resident = self._residents.get(key_of(entry))
-        return resident if resident is not None and resident.generation == entry.generation else None
+        return self.unreadable.put(entry.entry_id, now)
 
     def _supersedes(self, entry: Entry) -> bool:
         """Drop what is known of an older generation of the job; False when `entry` itself is the older one."""
@@ -209,23 +201,28 @@ class Shard:
     def _drop(self, resident: Resident) -> None:
         """Forget the entry. What is in flight of it stays unsettled until its answer is known."""
         key = resident.key
-        self._wheel.cancel(key)
-        for kept in (self._fresh, self._leaving, self._decided_until, self._residents):
+        self.fires.forget(resident)
+        for kept in (self._fresh, self._leaving, self._residents):
             kept.pop(key, None)
         self.coverage.left(resident.entry_id)
 
-    def _place(self, resident: Resident, now: Instant) -> None:
-        """The next slot goes into the wheel; an entry with a far one, or none, goes back to the table."""
-        due = None if resident.slot is None else _fire_at(resident, resident.slot)
+    def _place(self, resident: Resident, due: Instant | None, now: Instant) -> None:
+        """The next slot, which fires at `due`, goes into the wheel; an entry with a far one, or none, goes back to the
+        table.
+        """
         self._residents[resident.key] = resident
         if due is not None and due - now <= self.residency_ms:
-            earlier_ms = self.herds.earlier_ms(due, resident.rest.lane, now)
-            self._wheel.schedule(resident.key, due - earlier_ms if earlier_ms else due)
+            earlier_ms = self.herds.earlier_ms(due, resident.lane, now)
+            self.fires.wheels.schedule(resident.lane, resident.key, due - earlier_ms if earlier_ms else due)
             # Read late, perhaps on a later page of a load, when the wheel had been drained past it.
-            self._unsettled.met(due)
+            self.fires.unsettled.met(due)
             return
+        self._let_go(resident, due)
+
+    def _let_go(self, resident: Resident, until: Instant | None) -> None:
+        """It goes back to the table until then, or for good, once everything of it is settled."""
         resident.slot = None
-        self._leaving[resident.key] = due
+        self._leaving[resident.key] = until
         if resident.unsettled == 0:
             self._leave(resident)
 
@@ -244,37 +241,40 @@ class Shard:
 
     # Firing ----------------------------------------------------------------------------------------------------------
 
-    def expire(self, now: Instant, *, limit: int) -> list[Due]:
-        """The slots whose dispatch is due (fire_at - lead <= now), unsettled from here on; at most `limit` timers."""
-        dues: list[Due] = []
+    def expire(self, now: Instant, room: Room, *, passed: Instant | None = None) -> list[Due]:
+        """The slots whose dispatch is due (fire_at - lead <= now), as far as there is room for them; each is unsettled
+        from here on. An entry that cannot be fired is set aside, and keeps no other from its turn. What the store's
+        clock has not `passed` is not missed, however late it is by this host's.
+        """
         # The wheel knows when slots fire, so that an instant in it is the slot's own.
-        due_until = now + self.timing.lead_ms
-        while limit > 0:
-            popped = self._wheel.expire(due_until, limit=limit)
-            if not popped:
-                # An empty answer alone proves nothing: the wheel opens a crowded bucket by parts. And only now nothing
-                # due is left, since an entry that was popped may have had a next slot that is late as well.
-                if self._wheel.next_due(due_until) != due_until:
-                    self._unsettled.drained_until = Instant(due_until)
-                break
-            limit -= len(popped)
-            for key, _ in popped:
-                resident = self._residents[key]
-                assert resident.slot is not None
-                dues.extend(self._fire(resident, resident.slot, now))
-        return dues
+        due_until = Instant(now + self.timing.lead_ms)
+        wheels = self.fires.wheels
+        for lane in wheels.lanes:
+            while (limit := room.of(lane)) > 0 and (popped := wheels.expire(lane, due_until, limit)):
+                for key, due_at in popped:
+                    self._fire(self._residents[key], Instant(due_at), now, room, now if passed is None else passed)
+        self.fires.catch_up(now, room)
+        # Only now: an entry that was popped may have had a next slot that is late as well, and a lane no room.
+        if wheels.is_drained(due_until):
+            self.fires.unsettled.drained_until = due_until
+        return self.fires.hand_out()
 
-    def _fire(self, resident: Resident, slot: Instant, now: Instant) -> list[Due]:
-        fired = fire(resident.entry, slot, now)
-        if fired.is_decided:
-            self._decided_until[resident.key] = fired.last
-        for due in fired.dues:
-            self._unsettled.add(due)
-        resident.unsettled += len(fired.dues)
-        schedule = None if resident.is_single else resident.schedule
-        resident.slot = None if schedule is None else next_slot(schedule, fired.last)
-        self._place(resident, now)
-        return fired.dues
+    def _fire(self, resident: Resident, popped_at: Instant, now: Instant, room: Room, passed: Instant) -> None:
+        try:
+            next_due = self.fires.fire(resident, now, room, passed=passed)
+        except Exception as error:  # noqa: BLE001 (kept for the log: the others are to be fired)
+            self.fires.failures.append((resident.entry_id, error))
+            self._put_aside(resident, popped_at, now)
+        else:
+            self._place(resident, next_due, now)
+
+    def _put_aside(self, resident: Resident, due: Instant, now: Instant) -> None:
+        """It goes back to the table, where W need not wait for it, and is tried again when a later read meets it."""
+        self._aside.put(resident, now)
+        if resident.is_single:
+            self._drop(resident)
+        else:
+            self._let_go(resident, due)
 
     def settle(self, due: Due, *, by_row: bool = False) -> None:
         """SQS accepted the slot, or its row is written (`by_row`): then no worker will end it, nor its job."""
@@ -282,9 +282,9 @@ class Shard:
             self.exhausted.append(due.entry)
         if due.is_resent:
             return
-        if not self._unsettled.settle(due):
+        if not self.fires.unsettled.settle(due):
             return
-        resident = self._resident(due.entry)
+        resident = find(self._residents, due.entry)
         if resident is None:
             return
         resident.unsettled -= 1
@@ -299,46 +299,6 @@ class Shard:
             self.to_move.pop(entry_id, None)
         self.exhausted = self.exhausted[len(exhausted) :]
 
-    # Looking back ----------------------------------------------------------------------------------------------------
-
-    def recalls(self, due: Due) -> bool:
-        """Whether `recall` will name this slot: then it need not be remembered."""
-        resident = self._resident(due.entry)
-        if resident is None or due.kind is RunKind.CATCH_UP:
-            return False
-        since = self._recalled_since(resident)
-        return since is not None and due.slot >= since
-
-    def recall(self, keys: list[str]) -> list[Recall]:
-        """What these entries say about the past, of those that are in memory and recurring."""
-        asked = {each.entry_id: each for key in keys if (each := self._residents.get(key)) is not None}
-        unsettled = self._unsettled.slots_of(asked)
-        recalls = (self._recall(each, frozenset(unsettled[entry_id])) for entry_id, each in asked.items())
-        return [recall for recall in recalls if recall is not None]
-
-    def _recall(self, resident: Resident, unsettled: frozenset[Instant]) -> Recall | None:
-        since = self._recalled_since(resident)
-        if since is None or resident.slot is None:
-            return None
-        return Recall(resident.entry, since, resident.slot, unsettled)
-
-    def _recalled_since(self, resident: Resident) -> Instant | None:
-        if resident.slot is None or resident.is_single:
-            return None
-        since = resident.from_at
-        if resident.misfire.grace_ms is not None:
-            since = max(since, self._fires_since)
-        decided_until = self._decided_until.get(resident.key)
-        return since if decided_until is None else max(since, Instant(decided_until + 1))
-
-    def wake(self, recall: Recall, now: Instant) -> bool:
-        """Whether the wheel kept the next slot although it was drained past it: a bug, which must not cost the slot."""
-        due_at = fire_at_of(recall.entry, recall.before)
-        is_overlooked = due_at + OVERLOOKED_MS < min(self._unsettled.drained_until, now)
-        if is_overlooked:
-            self._wheel.schedule(key_of(recall.entry), due_at)
-        return is_overlooked
-
     # Watermark -------------------------------------------------------------------------------------------------------
 
     def safe_watermark(self) -> Instant | None:
@@ -350,19 +310,19 @@ class Shard:
         """
         if self.coverage.loaded_at is None or not self._is_caught_up or self.exhausted:
             return None
-        return self._unsettled.safe_watermark(read_until=self.coverage.until, stored=self.lease.watermark)
+        return self.fires.safe_watermark(read_until=self.coverage.until, stored=self.lease.watermark)
 
     def ask(self, watermark: Instant) -> Lease:
         """What to make durable."""
-        self._unsettled.asked(watermark)
+        self.fires.unsettled.asked(watermark)
         return replace(self.lease, watermark=watermark)
 
     def checkpointed(self, lease: Lease) -> list[EntryKey]:
         """The watermark is durable: from now on it speaks for these entries, which are to be marked not fresh."""
         self.lease = lease
-        self._unsettled.checkpointed()
+        self.fires.unsettled.checkpointed()
         # In flight before the watermark: met, and fired, while the checkpoint was on its way.
-        pinned = self._unsettled.entries_until(lease.watermark)
+        pinned = self.fires.entries_until(lease.watermark)
         fresh = [self._residents[key] for key in self._fresh]
         settled = [each for each in fresh if self._is_behind(each, lease.watermark) and each.entry_id not in pinned]
         return [EntryKey(self.number, each.entry_id) for each in settled]
@@ -371,7 +331,7 @@ class Shard:
         """The entry fired, and its next slot in the wheel lies behind the watermark."""
         if not resident.is_fresh or resident.next_at > watermark:
             return False
-        return resident.slot is None or _fire_at(resident, resident.slot) > watermark
+        return resident.slot is None or fires_at(resident, resident.slot) > watermark
 
     def cleared_fresh(self, keys: list[EntryKey]) -> None:
         """The table says so of these entries, so the watermark is all that matters of them from now on."""
@@ -379,11 +339,3 @@ class Shard:
         for key in [key for key in self._fresh if self._residents[key].entry_id in cleared]:
             self._residents[key].is_fresh = False
             del self._fresh[key]
-
-
-def _fire_at(resident: Resident, slot: Instant) -> Instant:
-    """As `fire_at_of` its entry, which need not be made for it."""
-    if isinstance(resident.rest, Entry):
-        return fire_at_of(resident.rest, slot)
-    assert resident.schedule is not None
-    return fire_at(resident.schedule, resident.key, slot)

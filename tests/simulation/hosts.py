@@ -7,7 +7,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from shared.domain.instants import SECOND, Instant
+from shared.domain.timing import Timing
 from tests.simulation.engine import Engine, Task
+
+#: A node whose clock is further off than this does nothing.
+_CLOCK_GUARD_MS = Timing().clock_guard_ms
 
 When = Literal["before", "after"]
 
@@ -59,6 +63,11 @@ class Host:
             if self.on_death is not None:
                 self.on_death()
 
+    def set_clock(self, offset_ms: int) -> None:
+        """Who was wrong is well again only some time after."""
+        self.offset_ms = offset_ms
+        self.troubled_at = self.engine.now
+
     def pause(self, duration_ms: int) -> None:
         if not self.is_paused and self.is_alive:
             self.is_paused = True
@@ -72,6 +81,8 @@ class Host:
 
     def is_well(self, *, since_ms: int) -> bool:
         """It could do its work for so long, as far as it depends on itself."""
+        if abs(self.offset_ms) > _CLOCK_GUARD_MS:
+            return False
         return self.is_alive and not self.is_paused and not self.cut and self.engine.now - self.troubled_at >= since_ms
 
 

@@ -15,6 +15,7 @@ from shared.domain.job import Job, JobState
 from shared.domain.keys import RunKey
 from shared.domain.message import Dispatch
 from shared.domain.run import Run, RunKind, RunStatus
+from shared.domain.schedules import fire_at
 from shared.domain.timing import CLOCK_BOUND_MS
 from tests.simulation.executions import Executions
 from tests.simulation.generations import Fire, Generation
@@ -192,6 +193,7 @@ class Ledger:
     def row_written(self, old: Run | None, run: Run) -> None:
         if run.gap is not None:
             self.gaps[run.job_key].append(run)
+            self._check_gap(run, run.gap.last)
             return
         self.rows[run.key] = run
         if run.key in self.asked_to_end and run.cancel_requested_at is None and run.status is RunStatus.RUNNING:
@@ -207,6 +209,12 @@ class Ledger:
             self._check_end(run)
         if old is not None and old.status.is_final and run.token != old.token:
             self.violate("I2", f"{run.key} ended with token {old.token} and is claimed again with {run.token}")
+
+    def _check_gap(self, run: Run, last: Instant) -> None:
+        """Nothing is missed before its time."""
+        generation = self.generation_of(run.job_key, run.generation)
+        if generation is not None and fire_at(generation.job.schedule, run.job_key, last) > self.now():
+            self.violate("skipped", f"{run.job_key} slot {last} was not due yet when its row was written")
 
     def _run_again(self, old: Run) -> None:
         """The API asked for it, and whatever the run was before is over."""

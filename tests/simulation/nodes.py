@@ -134,7 +134,7 @@ class NodeProcess:
                 if setbacks.count > before:
                     # Of one shard: the step went on with the others.
                     self._world.ledger.violate("bug", f"{self.host.name}.{name}: {setbacks.last!r}")
-                if any(shard.aside for shard in self.node.shards.values()):
+                if any(shard.unreadable for shard in self.node.shards.values()):
                     self._world.ledger.violate("bug", f"{self.host.name}.{name}: an entry was set aside")
                 # The real hot loop looks every 10 ms, so before the next step may end.
                 if name not in _LEAVES_NOTHING_TO_SEND:
@@ -161,7 +161,7 @@ class NodeProcess:
         failed_until = max(step.due_at for step in steps)
         if failed_until > at:
             return int((failed_until - at) * SECOND) + 1
-        if node.dispatcher.rows:
+        if node.dispatcher.recorder.waiting:
             return HOT_MS
         for lane in node.dispatcher.outbox._lanes.values():
             if lane.waiting:

@@ -127,7 +127,7 @@ class Trouble:
         victim = self._victim()
         if victim is not None:
             is_node = isinstance(victim, NodeProcess)
-            victim.host.offset_ms = self.world.node_skew() if is_node else self.world.skew(self.profile.skew_ms)
+            victim.host.set_clock(self.world.node_skew() if is_node else self.world.skew(self.profile.skew_ms))
             self.world.note(victim.host.name, "clock stepped to", (victim.host.offset_ms,), None)
             self.world.wake_all()
 
@@ -136,14 +136,19 @@ class Trouble:
         living = self.world.live_nodes
         if not living:
             return
-        host, by_ms = self.random.choice(living).host, self.random.choice([30, 120, 3_600]) * SECOND
-        host.offset_ms += by_ms
-        self.world.note(host.name, "clock leaps by", (by_ms,), None)
+        by_ms = self.random.choice([30, 120, 3_600]) * SECOND
+        # Of one, or of all: then there is nobody to take over.
+        hosts = [each.host for each in living] if self.random.random() < 0.3 else [self.random.choice(living).host]
+        for host in hosts:
+            host.set_clock(host.offset_ms + by_ms)
+            self.world.note(host.name, "clock leaps by", (by_ms,), None)
         self.world.wake_all()
 
         def back() -> None:
-            host.offset_ms -= by_ms
-            self.world.note(host.name, "clock is back", (), None)
+            # All clocks were set right when the world was healed.
+            for host in hosts if not self.world.network.is_healed else ():
+                host.set_clock(host.offset_ms - by_ms)
+                self.world.note(host.name, "clock is back", (), None)
             self.world.wake_all()
 
         self.engine.after(self.random.choice([1, 5, 9]) * SECOND, back)

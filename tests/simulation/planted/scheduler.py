@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 from unittest.mock import patch
 
-from functions.scheduler import dispatching
+from functions.scheduler import recording
 from functions.scheduler.due import Due
 from functions.scheduler.membership import Observer
 from functions.scheduler.reading import Pages, Reader
@@ -79,7 +79,7 @@ FOUND = (
     Mutant(
         "refused_waits",
         "a run whose single fire the queue refuses for good waits no longer",
-        instead(dispatching, "record", _record_where_no_row_is),
+        instead(recording, "record", _record_where_no_row_is),
         worlds=lambda profile: profile.refused > 0,
     ),
     Mutant(

@@ -33,10 +33,10 @@ def _checkpoint_after_clearing(self: Keeper) -> None:
 _CHECKPOINT = Keeper.checkpoint_once
 
 
-def _place_without_waiting(self: Shard, resident: Any, now: Instant) -> None:
+def _place_without_waiting(self: Shard, resident: Any, due: Instant | None, now: Instant) -> None:
     before, resident.unsettled = resident.unsettled, 0
     try:
-        _PLACE(self, resident, now)
+        _PLACE(self, resident, due, now)
     finally:
         resident.unsettled = before
 
@@ -45,11 +45,12 @@ _PLACE = Shard._place
 
 
 def _watermark_ahead(self: Shard) -> Instant | None:
-    before, self._unsettled = self._unsettled, replace(self._unsettled, _fire_at={})
+    fires = self.fires
+    before, fires.unsettled = fires.unsettled, replace(fires.unsettled, _fire_at={})
     try:
         return _SAFE_WATERMARK(self)
     finally:
-        self._unsettled = before
+        fires.unsettled = before
 
 
 _SAFE_WATERMARK = Shard.safe_watermark

@@ -267,7 +267,7 @@ def test_a_timer_that_the_wheel_forgot_fires_after_all() -> None:
     job = world.create("tick", every="PT1H", anchor=at(world.now + 5 * SECOND), misfire=Misfire(grace_ms=None))
     world.run(2 * SECOND)
     for shard in node.shards.values():
-        shard._wheel.clear()
+        shard.fires.wheels._wheels.clear()
     world.run(3 * MINUTE)
 
     assert [each.job_key for each in world.sent] == [job.job_key]

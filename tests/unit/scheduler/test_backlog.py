@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functions.scheduler.dispatching import ROWS_AT_ONCE, TICK_LIMIT
 from functions.scheduler.due import Due
 from functions.scheduler.keeping import ENDS_AT_ONCE
-from functions.scheduler.outbox import BATCH, MOST_WAITING, Outbox
+from functions.scheduler.outbox import BATCH, Outbox
+from functions.scheduler.recording import ROWS_AT_ONCE
 from shared.domain.entry import Entry
 from shared.domain.instants import HOUR, MINUTE, SECOND, Instant, to_rfc3339
 from shared.domain.job import JobState
@@ -26,12 +26,11 @@ def outbox() -> Outbox:
     return Outbox(patience=0.1, catch_up_per_second=50.0)
 
 
-def test_it_is_full_once_so_much_waits() -> None:
-    box = outbox()
-    box.put(waiting(MOST_WAITING - 1), at=0.0)
-    assert not box.is_full(0.0)
-    box.put(waiting(1), at=0.0)
-    assert box.is_full(0.0)
+def test_each_lane_holds_so_much() -> None:
+    box = Outbox(patience=0.1, catch_up_per_second=50.0, most_waiting=5)
+    box.put(waiting(3), at=0.0)
+    box.put(waiting(4, CATCH_UP_LANE), at=0.0)
+    assert (box.free_in("default"), box.free_in(CATCH_UP_LANE), box.free_in("other")) == (2, 1, 5)
 
 
 def test_a_full_batch_does_not_take_along_what_may_still_fill_the_next() -> None:
@@ -67,7 +66,7 @@ def test_rows_of_an_outage_are_written_by_and_by_and_what_is_due_goes_first() ->
         step()
 
     written = []
-    while node.dispatcher.rows:
+    while node.dispatcher.recorder.waiting:
         node.dispatch_once()
         written.append(len(world.tables.runs))
 
@@ -84,7 +83,7 @@ def test_jobs_that_end_without_a_run_are_ended_by_and_by_before_their_entries_go
     node = world.start_node("a")
     for step in (node.plan_once, node.load_once, node.tick_once):
         step()
-    while node.dispatcher.rows:
+    while node.dispatcher.recorder.waiting:
         node.dispatch_once()
 
     turns = 0
@@ -99,24 +98,10 @@ def test_jobs_that_end_without_a_run_are_ended_by_and_by_before_their_entries_go
     assert turns > 1
 
 
-def test_what_is_late_holds_nobody_up() -> None:
-    box = outbox()
-    box.put(waiting(MOST_WAITING, CATCH_UP_LANE), at=0.0)
-    assert not box.is_full(0.0)
-
-
-def test_a_lane_whose_queue_takes_nothing_holds_the_others_up_no_longer_than_it_is_asked() -> None:
-    box = outbox()
-    box.put(waiting(MOST_WAITING), at=0.0)
-    box.answered("default", is_well=False, at=0.0, dice=0.5)
-    assert not box.is_full(0.01)
-    assert box.is_full(10.0)
-
-
 def test_a_herd_is_taken_from_the_wheels_by_and_by_and_nothing_is_lost() -> None:
     world = World()
-    node = world.start_node("a")
-    count = MOST_WAITING + 2 * SHARDS * TICK_LIMIT
+    node = world.start_node("a", settings={"slots_at_once": 300, "most_waiting": 500})
+    count = 2_000
     due = to_rfc3339(Instant(world.now + 5 * SECOND))
     for number in range(count):
         world.create(f"once-{number}", at=due)
@@ -125,9 +110,11 @@ def test_a_herd_is_taken_from_the_wheels_by_and_by_and_nothing_is_lost() -> None
     world.clock.advance(5 * SECOND)
     node.beat_once()
     node.plan_once()
+    node.tick_once()
+    assert node.dispatcher.unsent == 300
     for _ in range(20):
         node.tick_once()
-    assert MOST_WAITING <= node.dispatcher.unsent < MOST_WAITING + SHARDS * TICK_LIMIT
+    assert node.dispatcher.unsent == 500
     while node.dispatch_once(hurry=True):
         node.tick_once()
     assert node.counts.accepted == count

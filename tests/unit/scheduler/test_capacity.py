@@ -12,6 +12,7 @@ import pytest
 from functions.scheduler.capacity import residency_at
 from functions.scheduler.due import Due
 from functions.scheduler.node import Node
+from functions.scheduler.room import Room
 from functions.scheduler.shard import Shard
 from shared.adapters.memory.entry_store import MemoryEntryStore
 from shared.domain.entry import Entry, entry_of
@@ -207,7 +208,7 @@ def parked(job: Job, at: Instant) -> Entry:
 
 
 def fire_all(shard: Shard, now: Instant) -> list[Due]:
-    dues = shard.expire(now, limit=100)
+    dues = shard.expire(now, Room(100))
     for due in dues:
         shard.settle(due)
     return dues
@@ -220,7 +221,7 @@ def test_an_entry_on_its_way_back_to_the_table_holds_the_watermark() -> None:
     assert [due.slot for due in fire_all(shard, first)] == [first]
     assert shard.to_move == {entry_of(job, shard_count=1).entry_id: first + 5 * MINUTE}
 
-    shard.expire(Instant(first + 6 * MINUTE), limit=100)
+    shard.expire(Instant(first + 6 * MINUTE), Room(100))
     assert shard.safe_watermark() == first + 5 * MINUTE - 1
 
 
@@ -233,7 +234,7 @@ def test_a_read_while_the_move_is_not_done_does_not_free_it() -> None:
     shard.absorb(entry_of(job, shard_count=1), first, reading)
     shard.end_load(reading, until=Instant(first + 20 * MINUTE))
 
-    shard.expire(Instant(first + 6 * MINUTE), limit=100)
+    shard.expire(Instant(first + 6 * MINUTE), Room(100))
     assert shard.safe_watermark() == first + 5 * MINUTE - 1
 
 
@@ -245,7 +246,7 @@ def test_a_read_that_goes_on_while_it_leaves_does_not_free_it() -> None:
     fire_all(shard, first)
     shard.end_load(reading, until=Instant(first + 20 * MINUTE))
 
-    shard.expire(Instant(first + 6 * MINUTE), limit=100)
+    shard.expire(Instant(first + 6 * MINUTE), Room(100))
     assert shard.safe_watermark() == first + 5 * MINUTE - 1
 
 

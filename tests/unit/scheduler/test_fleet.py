@@ -172,17 +172,6 @@ def test_another_shard_count_refuses_to_start() -> None:
         world.start_node("a")
 
 
-def test_a_node_whose_clock_is_off_takes_nothing() -> None:
-    world = World()
-    node = world.start_node("a")
-    node.owned.guard_clock(Instant(world.now + 6 * SECOND))
-    node.plan_once()
-    assert node.shards == {}
-    node.owned.guard_clock(Instant(world.now + 4 * SECOND))
-    node.plan_once()
-    assert len(node.shards) == SHARDS
-
-
 def test_a_race_for_a_shard_has_one_winner() -> None:
     world = World()
     seen = Lease(0)

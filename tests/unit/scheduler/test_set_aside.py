@@ -64,7 +64,7 @@ class OldRelease(MemoryEntryStore):
 
 
 def aside(node: Node) -> int:
-    return sum(len(shard.aside) for shard in node.shards.values())
+    return sum(len(shard.unreadable) for shard in node.shards.values())
 
 
 def fired(world: World, job: Job) -> list[Instant]:

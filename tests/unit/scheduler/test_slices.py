@@ -11,6 +11,7 @@ import pytest
 
 from functions.scheduler.node import Node
 from functions.scheduler.reading import AT_ONCE
+from functions.scheduler.room import Room
 from functions.scheduler.runner import Step
 from functions.scheduler.shard import Shard
 from shared.adapters.memory.clock import ManualClock, SeededRandomness
@@ -226,7 +227,7 @@ def test_of_two_reads_at_once_only_the_one_that_began_after_a_move_speaks_for_it
     shard.residency_ms = 3 * MINUTE
     shard.absorb(recurring(now, parked=True), now)
     long_load = shard.begin_read(now)
-    [due] = shard.expire(now, limit=10)
+    [due] = shard.expire(now, Room(10))
     shard.settle(due)
     back_at = Instant(now + 5 * MINUTE)
     assert list(shard.to_move.values()) == [back_at]
@@ -241,4 +242,4 @@ def test_of_two_reads_at_once_only_the_one_that_began_after_a_move_speaks_for_it
     shard.absorb(again, Instant(back_at - SECOND), sweep)
     shard.end_sweep(sweep, since=Instant(now - MINUTE), until=Instant(back_at + SECOND))
     assert shard.coverage.until == back_at + SECOND
-    assert [each.slot for each in shard.expire(back_at, limit=10)] == [back_at]
+    assert [each.slot for each in shard.expire(back_at, Room(10))] == [back_at]

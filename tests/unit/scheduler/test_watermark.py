@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+from functions.scheduler.room import Room
 from functions.scheduler.shard import Shard
 from shared.adapters.memory.entry_store import MemoryEntryStore
 from shared.domain.entry import Entry, entry_keys
@@ -30,7 +31,7 @@ def shard_that_fired(entry: Entry, until: Instant) -> Shard:
     shard = Shard(Lease(0, "a", 1), TIMING, NOW)
     shard.end_load(shard.begin_read(NOW), until=Instant(NOW + TIMING.horizon_ms))
     shard.absorb(entry, NOW)
-    for due in shard.expire(until, limit=1_000):
+    for due in shard.expire(until, Room(1_000)):
         shard.settle(due)
     return shard
 
@@ -43,10 +44,10 @@ def test_a_watermark_whose_answer_was_lost_does_not_speak_for_an_entry_met_since
     assert first is not None
     shard.ask(first)
     shard.absorb(fresh_entry("late", first - 3 * SECOND, 5 * MINUTE), until)
-    [late] = shard.expire(until, limit=1_000)
+    [late] = shard.expire(until, Room(1_000))
     assert shard.safe_watermark() is None, "nothing lower than what may be stored is asked for"
     shard.settle(late)
-    [next_tick] = shard.expire(Instant(until + SECOND), limit=1_000)
+    [next_tick] = shard.expire(Instant(until + SECOND), Room(1_000))
     shard.settle(next_tick)
     later = shard.safe_watermark()
     assert later is not None
@@ -63,7 +64,7 @@ def test_an_entry_that_is_read_when_the_wheel_was_drained_past_its_slot_holds_th
     shard.absorb(late, until)
     watermark = shard.safe_watermark()
     assert watermark == late.next_at - 1
-    [due] = shard.expire(until, limit=1_000)
+    [due] = shard.expire(until, Room(1_000))
     assert shard.safe_watermark() == watermark, "in flight"
     shard.settle(due)
     passed = shard.safe_watermark()
@@ -79,7 +80,7 @@ def test_an_entry_fired_while_the_checkpoint_was_on_its_way_stays_fresh_until_it
     assert watermark is not None
     lease = shard.ask(watermark)
     shard.absorb(fresh_entry("late", watermark - 3 * SECOND, 5 * MINUTE), until)
-    [late] = shard.expire(until, limit=1_000)
+    [late] = shard.expire(until, Room(1_000))
     assert shard.checkpointed(lease) == [tick.key]
     shard.settle(late)
     assert late.entry.key in shard.checkpointed(replace(lease, watermark=Instant(watermark + 1)))
@@ -102,10 +103,10 @@ def test_what_an_earlier_ownership_sent_settles_nothing_else() -> None:
     entry = replace(fresh_entry("tick", NOW, SECOND), schedule=every)
     before = Shard(Lease(0, "a", 1), TIMING, NOW)
     before.absorb(entry, NOW)
-    [early] = before.expire(NOW, limit=1_000)
+    [early] = before.expire(NOW, Room(1_000))
     after = Shard(Lease(0, "a", 3, watermark=Instant(NOW + 1)), TIMING, NOW)
     after.absorb(replace(entry, fresh=False), NOW)
-    [last] = after.expire(Instant(NOW + SECOND), limit=1_000)
+    [last] = after.expire(Instant(NOW + SECOND), Room(1_000))
     after.settle(early)
     assert not after.to_delete
     after.settle(last)
@@ -154,13 +155,13 @@ def test_a_crowd_that_the_wheel_opens_by_parts_is_not_passed() -> None:
     shard.end_load(reading, until=Instant(now + 600_000))
     late, fired = Instant(fires_at + 5_000), 0
     while fired < 9_000:
-        dues = shard.expire(late, limit=1_000)
+        dues = shard.expire(late, Room(1_000))
         fired += len(dues)
         for due in dues:
             shard.settle(due)
         if fired < 9_000:
             assert (shard.safe_watermark() or now) < fires_at + 1_000
-    shard.expire(late, limit=1_000)
+    shard.expire(late, Room(1_000))
     assert (shard.safe_watermark() or now) == late + TIMING.lead_ms
 
 
@@ -185,7 +186,7 @@ def test_a_job_whose_last_slot_no_worker_had_is_ended_before_the_watermark_passe
     shard.end_load(shard.begin_read(NOW), until=Instant(NOW + TIMING.horizon_ms))
     once = replace(fresh_entry("once", NOW, SECOND), schedule=At(instant=NOW))
     shard.absorb(once, NOW)
-    [last] = shard.expire(until, limit=1_000)
+    [last] = shard.expire(until, Room(1_000))
     shard.settle(last, by_row=True)
     assert shard.exhausted == [once]
     assert shard.safe_watermark() is None

@@ -41,8 +41,9 @@ class World:
     #: Whether workers run what is sent, and what of it they never see: purged, or expired.
     is_worked: bool = True
     purges: Callable[[Dispatch], bool] = lambda _dispatch: False
-    #: Steps that failed.
+    #: Steps that failed, and with what they may: anything else is a bug.
     failures: int = 0
+    bears: type[Exception] = StoreError
 
     def __post_init__(self) -> None:
         self.tables.clock = self.clock
@@ -72,7 +73,7 @@ class World:
 
     # What the API would do.
 
-    def create(self, job_id: str, misfire: Misfire | None = None, **schedule: Any) -> Job:
+    def create(self, job_id: str, misfire: Misfire | None = None, lane: str = "default", **schedule: Any) -> Job:
         now = self.now
         job = Job(
             owner_id="acme",
@@ -86,6 +87,7 @@ class World:
             created_by="test",
             updated_by="test",
             misfire=misfire or Misfire(),
+            lane=lane,
         )
         job, entry = announce(job, shard_count=SHARDS)
         assert self.jobs.write(JobWrite(job, None, entry)) == Written()
@@ -132,7 +134,7 @@ class World:
         for step in (*steps, node.tick_once, node.dispatch_once):
             try:
                 step()
-            except StoreError:
+            except self.bears:
                 # As in the runner: the others have their turn, and this one its next.
                 self.failures += 1
 
