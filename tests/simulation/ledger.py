@@ -193,7 +193,8 @@ class Ledger:
     def row_written(self, old: Run | None, run: Run) -> None:
         if run.gap is not None:
             self.gaps[run.job_key].append(run)
-            self._check_gap(run, run.gap.last)
+            if run.reason == "misfire":
+                self._check_gap(run, run.gap.last)
             return
         self.rows[run.key] = run
         if run.key in self.asked_to_end and run.cancel_requested_at is None and run.status is RunStatus.RUNNING:
