@@ -83,7 +83,7 @@ class Asks:
     def schedule(self, now: Instant) -> dict[str, Any]:
         random = self._random
         dice = random.random()
-        if dice < 0.3:
+        if dice < self._profile.one_time:
             return {"at": to_rfc3339(Instant(now + random.randint(-60, 90) * SECOND + random.randint(1, 999)))}
         if dice < (0.4 if self.ends_at is not None else 0.36):
             anchor = Instant(now + random.randint(2, 40) * SECOND)
@@ -101,6 +101,8 @@ class Asks:
 
     def _recurring(self, now: Instant) -> dict[str, Any]:
         random = self._random
+        if self._profile.herded:
+            return {"cron": "*/5 * * * * *", "seconds": True}
         if random.random() < 0.5:
             schedule = {"every": format_duration(random.choice([1, 1, 2, 3, 7, 15, 40]) * SECOND)}
             if random.random() < 0.4:

@@ -24,7 +24,7 @@ from functions.api.room import Room
 from functions.api.run_changes import RunChangeRoutes
 from functions.api.validating import validated
 from shared.adapters.memory import MemoryAccessStore, SeededRandomness
-from shared.domain.errors import InvalidRequest, StoreError
+from shared.domain.errors import InvalidRequest, ItemRefused, StoreError
 from shared.domain.instants import SECOND, Instant, to_rfc3339
 from shared.domain.job import Cancellation, Job, JobState
 from shared.domain.keys import RunKey, job_key
@@ -135,6 +135,8 @@ class ApiCall:
         try:
             self._act(operation)
             note(self._host.name, f"{operation} answered", (self._job_id,), None)
+        except ItemRefused as error:
+            self._world.ledger.violate("answer", f"{operation} of {self._job_id} can never be answered: {error}")
         except (Refused, InvalidRequest, StoreError, Odd) as error:
             note(self._host.name, f"{operation} refused", (self._job_id, error), None)
         except Exception:  # noqa: BLE001 (whatever it is, it must not be missed)

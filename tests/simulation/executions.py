@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 READ_AGAIN_MS = SECOND
 #: A heartbeat later, a worker knows that it lost its place.
 HEARD_MS = 15 * SECOND
+#: In the ids of runs that somebody asked for now: they repeat no slot.
+_IS_ASKED_FOR = "-m"
 #: For the read itself.
 READ_MS = 500
 
@@ -154,7 +156,7 @@ class Executions:
 
     def succeeds(self, key: RunKey, token: int, slot: Instant) -> None:
         begun = self.begun.get((key, token))
-        if begun is None or not self._holds(begun):
+        if begun is None or not self._holds(begun) or _IS_ASKED_FOR in key.run_id:
             return
         same = self._succeeded[key.job_key, slot]
         same.add(key)

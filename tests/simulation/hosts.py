@@ -50,6 +50,13 @@ class Host:
     on_death: Callable[[], None] | None = None
     #: Asked when one more thread is to start.
     lacks_threads: Callable[[], bool] = lambda: False
+    #: Asked when a thread looks at the clock: for how long others have their turn first; 0 is not at all.
+    preempted_ms: Callable[[], int] = lambda: 0
+
+    def preempt(self) -> None:
+        """A thread may lose the processor between any two of its instructions: here, where it looks at the clock."""
+        if self.engine.current is not None and (duration_ms := self.preempted_ms()):
+            self.engine.sleep(duration_ms)
 
     def __post_init__(self) -> None:
         self.booted_at = self.engine.now
@@ -93,7 +100,9 @@ class HostClock:
     host: Host
 
     def now(self) -> Instant:
-        return Instant(self.host.engine.now + self.host.offset_ms)
+        now = Instant(self.host.engine.now + self.host.offset_ms)
+        self.host.preempt()
+        return now
 
     def monotonic(self) -> float:
         return (self.host.engine.now - self.host.booted_at) / SECOND

@@ -81,12 +81,13 @@ class SimulatedLane(MemoryDueQueue):
             self._put(body, late=random.random() < 0.5)
 
     def _put(self, body: str, *, late: bool) -> None:
-        message_id = self.send_body(body)
-        self._sent_at[message_id] = self._true.now()
+        sent_at = self._true.now()
         if self._profile.aged and self._random.random() < self._profile.aged:
             # It has been in the queue for days, as when the lane had no worker.
-            left_ms = self._random.randint(5, 120) * SECOND
-            self._sent_at[message_id] = self._true.now() - LANE_RETENTION_DAYS * DAY + left_ms
+            sent_at = Instant(sent_at - LANE_RETENTION_DAYS * DAY + self._random.randint(5, 120) * SECOND)
+            body = json.dumps(json.loads(body) | {"enqueued_at": sent_at})
+        message_id = self.send_body(body)
+        self._sent_at[message_id] = sent_at
         if late:
             delay_ms = self._random.randint(0, self._profile.longest_delay_ms)
             self._messages[message_id].visible_at = Instant(self._true.now() + delay_ms)

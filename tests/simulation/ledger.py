@@ -22,6 +22,7 @@ from tests.simulation.generations import Fire, Generation
 
 #: A claim that two clocks, each compared by the bound of two, may take for one of before the change of a job.
 _MAY_HAVE_BEGUN_MS = 4 * CLOCK_BOUND_MS
+_OF_SCHEDULE = frozenset({RunKind.SCHEDULED, RunKind.CATCH_UP})
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +131,14 @@ class Ledger:
             if job.generation < known[-1].job.generation:
                 self.violate("generation", f"{job.job_key} went from {known[-1].job.generation} to {job.generation}")
         known.append(Generation(job, self.now(), job.updated_at))
+
+    def completed(self, job: Job) -> None:
+        """Where runs exclude each other, the last slot may be left out for one that goes on: then that ends the job."""
+        rows = [run for run in self.rows.values() if run.job_key == job.job_key and run.kind in _OF_SCHEDULE]
+        last = max(rows, key=lambda run: run.slot, default=None)
+        going_on = [run.key for run in rows if run.status.is_alive]
+        if self.executions.is_strict and last is not None and last.status is RunStatus.SKIPPED and going_on:
+            self.violate("completion", f"{job.job_key} is completed, though {going_on} go on")
 
     def generation_of(self, job_key: str, generation: int) -> Generation | None:
         return next((each for each in self.generations[job_key] if each.job.generation == generation), None)

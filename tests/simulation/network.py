@@ -44,6 +44,8 @@ class Network:
         self.note = note
         #: What nobody can reach: `db`, `sqs`.
         self.out: set[str] = set()
+        #: No fault happens any more.
+        self.is_healed = False
         self._rough = profile.slow + profile.faulty
         self._focus = profile.focus
         #: Faults in a row, by task: without other trouble an adapter's own retries win in the end.
@@ -51,12 +53,9 @@ class Network:
 
     def heal(self) -> None:
         self.out.clear()
+        self.is_healed = True
         self._rough = 0.0
         self._focus = frozenset()
-
-    @property
-    def is_healed(self) -> bool:
-        return self._rough == 0.0
 
     def call(self, host: Host, service: str, operation: str, args: tuple[Any, ...], apply: Callable[..., R]) -> R:
         if not host.is_alive:
@@ -66,7 +65,7 @@ class Network:
             self._strike(host, strike, operation)
         if service in host.cut or service in self.out:
             self._unreachable(operation)
-        if self.profile.odd and not self.is_healed and self.random.random() < self.profile.odd:
+        if self.profile.odd and not self.is_healed and self._is_odd(operation):
             self._odd(host, operation, args)
         if operation == "jobs.write" and self.random.random() < self.profile.slow_commits:
             self._wait(host, self.random.randint(0, self.random.choice([3, 30]) * SECOND))
@@ -110,6 +109,10 @@ class Network:
         if self.random.random() < 0.3:
             raise StoreThrottled(operation, "out")
         raise OutcomeUnknown(operation, "out")
+
+    def _is_odd(self, operation: str) -> bool:
+        calls = self.profile.odd_calls
+        return (not calls or operation in calls) and self.random.random() < self.profile.odd
 
     def _odd(self, host: Host, operation: str, args: tuple[Any, ...]) -> None:
         if self.note is not None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 IDLE_MS = 1_000
 HOT_MS = 10
 _FOR_EVER_MS = 10**12
+_MUCH_MEMORY = 500_000
 #: After these steps the hot task has no more to do than before.
 _LEAVES_NOTHING_TO_SEND = {"tidy", "checkpoint", "report", "turn", "tick", "dispatch"}
 
@@ -58,8 +59,9 @@ class NodeProcess:
             timing=world.timing,
             audit=audit,
             herds=world.herds,
+            senders=world.profile.senders,
         )
-        if world.profile.most_residents is not None:
+        if world.profile.most_residents is not None and not world.has_more_memory:
             settings = replace(settings, most_residents=world.profile.most_residents)
         self.node = Node(ports, settings, over_threads(settings.senders, "sender"), over_threads(MOVERS, "mover"))
         self._runner = Runner(self.node, clock)
@@ -72,6 +74,10 @@ class NodeProcess:
     def owned(self) -> list[int]:
         """Shards that it holds and has loaded."""
         return [number for number, shard in self.node.shards.items() if shard.coverage.loaded_at is not None]
+
+    def get_more_memory(self) -> None:
+        """What did not fit does from now on."""
+        self.node.owned.settings = replace(self.node.owned.settings, most_residents=_MUCH_MEMORY)
 
     def stop(self) -> None:
         """SIGTERM."""
@@ -133,8 +139,8 @@ class NodeProcess:
             finally:
                 if setbacks.count > before:
                     # Of one shard: the step went on with the others.
-                    self._world.ledger.violate("bug", f"{self.host.name}.{name}: {setbacks.last!r}")
-                if any(shard.unreadable for shard in self.node.shards.values()):
+                    self._world.crashed(setbacks.last or Exception("a setback"), name)
+                if not self._world.profile.unreadable and any(shard.unreadable for shard in self.node.shards.values()):
                     self._world.ledger.violate("bug", f"{self.host.name}.{name}: an entry was set aside")
                 # The real hot loop looks every 10 ms, so before the next step may end.
                 if name not in _LEAVES_NOTHING_TO_SEND:

@@ -38,6 +38,8 @@ class Profile:
     jobs: int = 6
     #: What fits into a node's memory; with so little of it, loads and stays are short too. None: everything fits.
     most_residents: int | None = None
+    #: In the end: for what does not fit is not fired in time.
+    gets_more_memory: bool = False
     #: API calls per second.
     api_rate: float = 0.15
     audits: bool = False
@@ -51,6 +53,8 @@ class Profile:
     #: A bad event (kill, pause, partition, outage, ...) comes every so often.
     trouble_ms: int = 0
     kills: bool = False
+    #: Nodes are spared.
+    is_of_workers: bool = False
     pauses: bool = False
     pauses_ms: tuple[int, ...] = (500, 2_500, 3_500, 6_000, 15_000, 40_000)
     partitions: bool = False
@@ -79,16 +83,24 @@ class Profile:
     odd_reports: float = 0.0
     #: Chance that a call fails as no adapter knows it.
     odd: float = 0.0
+    #: Of these calls only; none: of all.
+    odd_calls: frozenset[str] = frozenset()
+    #: Calls of a node to its queues at once.
+    senders: int = 16
     #: Handlers at once, per lane of a worker; chance that a thread cannot be started.
     threads: int = 16
     unstarted_threads: float = 0.0
     #: How far workers take clocks to differ; None: as they do by default.
     clock_bound_ms: int | None = None
+    #: So many runs fit into the answer that is stored of a DELETE; None: as many as in truth.
+    most_named: int | None = None
     #: Now and then the table takes no more rows of a job; chance that it does not say what became of one row.
     full_jobs: bool = False
     unanswered_rows: float = 0.0
-    #: Entries and jobs come that this version cannot read.
+    #: Chance of a write that this release cannot read, as an entry or as a job.
     unreadable: float = 0.0
+    #: Chance that a thread of a worker loses the processor where it looks at the clock.
+    preempted: float = 0.0
     #: Workers are told to go, and others come.
     worker_stops: bool = False
     #: Runs of an owner at once.
@@ -108,6 +120,9 @@ class Profile:
     calls: tuple[str, ...] = CALLS
     #: Chance that a job has a window, and that its runs exclude or limit each other.
     windowed: float = 0.2
+    one_time: float = 0.3
+    #: All recurring jobs fire at the same instants.
+    herded: bool = False
     overlapping: float = 0.2
     #: The newest rules are judged, and reads by the second.
     is_strict: bool = False
@@ -116,6 +131,12 @@ class Profile:
     silence_ms: int = 0
     #: Once every call is answered well, no fire may be later than the fail-over bound.
     is_calm: bool = False
+
+    @property
+    def spares_workers(self) -> bool:
+        """None dies, sleeps, or is cut off."""
+        harms = self.kills or self.pauses or self.partitions or self.outages or self.long_outages or self.purged
+        return not (harms or self.clock_steps or self.functions or self.odd or self.aged)
 
     @property
     def grace_ms(self) -> int:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
+from shared.domain import job as jobs
 from shared.domain.instants import MINUTE, SECOND
+from shared.domain.limits import MAX_NAMED_RUNS
 from tests.simulation.substitutes import simulated
 from tests.simulation.trouble import Trouble
 from tests.simulation.verdict import ownerless, problems_at_the_end, promises_broken
@@ -16,7 +20,8 @@ SETTLE_MS = 290 * SECOND
 def simulate(seed: int, *, family: str | None = None, is_traced: bool = False) -> Result:
     """One run, of the family that the seed draws or of the one that is named."""
     world = World(seed, family=family, is_traced=is_traced)
-    with silent_logs(world), simulated(world.engine, world.crashed):
+    room = world.profile.most_named or MAX_NAMED_RUNS
+    with silent_logs(world), simulated(world.engine, world.crashed), patch.object(jobs, "MAX_NAMED_RUNS", room):
         Script(world).run()
         for process in world.processes:
             process.host.is_alive = False

@@ -13,15 +13,17 @@ from shared.domain.entry import Entry
 from shared.domain.errors import ItemRefused, OutcomeUnknown, StoreError
 from shared.domain.fleet import FleetSnapshot, Lease, Node
 from shared.domain.instants import Instant
-from shared.domain.job import Job
+from shared.domain.job import Cancellation, Job
 from shared.domain.keys import EntryKey, RunKey
 from shared.domain.run import Finish, Run, RunStatus
 from shared.ports import JobWrite, WriteOutcome, Written
 from shared.ports.fleet_store import BeatAnswer
+from shared.ports.job_store import Completion
 from shared.ports.run_store import Erased, Heartbeat, HeartbeatAnswer, PlanOutcome
 from tests.simulation.engine import Engine
 from tests.simulation.hosts import Host
 from tests.simulation.ledger import Ledger
+from tests.simulation.spoiled import Spoiled
 
 #: Who was well for so long has beaten, as far as the table let it.
 WELL_MS = 10_000
@@ -42,16 +44,19 @@ class RecordedTables(MemoryTables):
 
 
 class RecordedJobStore(MemoryJobStore):
-    def __init__(self, tables: MemoryTables, ledger: Ledger, engine: Engine) -> None:
+    def __init__(self, tables: MemoryTables, ledger: Ledger, engine: Engine, spoiled: Spoiled) -> None:
         super().__init__(tables)
         self._ledger = ledger
         self._engine = engine
+        self._spoiled = spoiled
+        self.most_named: int | None = None
 
     def get_many(self, job_keys: Collection[str]) -> dict[str, Job]:
         task = self._engine.current
         if task is not None:
             for key in job_keys:
                 self._ledger.reads[task.host.name, key].append(self._engine.now)
+        self._spoiled.check(job_keys)
         return super().get_many(job_keys)
 
     def write(self, change: JobWrite) -> WriteOutcome:
@@ -65,7 +70,22 @@ class RecordedJobStore(MemoryJobStore):
             entry = change.put_entry
             if entry is not None:
                 self._ledger.check_settled(entry, entry.next_at, "a new entry")
+            self._spoiled.written(change)
         return outcome
+
+    def record_cancellation(self, job_key: str, generation: int, cancellation: Cancellation) -> Cancellation:
+        if self.most_named is not None and len(cancellation.run_ids) > self.most_named:
+            raise ItemRefused("jobs.record_cancellation", "simulated: the row would be too large")
+        return super().record_cancellation(job_key, generation, cancellation)
+
+    def complete(self, completions: Sequence[Completion]) -> list[bool]:
+        before = {each.job_key: self._tables.jobs.get(each.job_key) for each in completions}
+        answers = super().complete(completions)
+        for each in completions:
+            job = before[each.job_key]
+            if job is not None and self._tables.jobs.get(each.job_key) is not job:
+                self._ledger.completed(job)
+        return answers
 
 
 class RecordedEntryStore(MemoryEntryStore):

@@ -16,7 +16,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from time import process_time
 
-from tests.simulation.planted import FOUND, MUTANTS, OWN, REQUIRED, Mutant, find
+from tests.simulation.planted import FOUND, MENDED, MUTANTS, OWN, REQUIRED, Mutant, find
 
 FOLDER = Path(__file__).parent
 FOUND_FILE = FOLDER / "found.json"
@@ -28,6 +28,7 @@ MUTANT_NAMES = [mutant.name for mutant in MUTANTS]
 _TITLES = {
     "Rules of the protocol:": REQUIRED,
     "Found in the real code by the simulation, corrected, and planted again:": FOUND,
+    "Found by other means, corrected, and planted again:": MENDED,
     "More:": OWN,
 }
 

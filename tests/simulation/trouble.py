@@ -46,7 +46,8 @@ class Trouble:
         self.plan()
 
     def _victim(self) -> NodeProcess | WorkerProcess | None:
-        living: list[NodeProcess | WorkerProcess] = [*self.world.live_nodes, *self.world.live_nodes]
+        nodes = [] if self.profile.is_of_workers else self.world.live_nodes
+        living: list[NodeProcess | WorkerProcess] = [*nodes, *nodes]
         living += self.world.live_workers
         return self.random.choice(living) if living else None
 

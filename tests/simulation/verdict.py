@@ -161,7 +161,7 @@ def _late(world: World) -> Iterator[Violation]:
 
 def _attempts(world: World) -> Iterator[Violation]:
     """Where no worker dies, sleeps or is cut off, none is given up for lost."""
-    if world.profile.trouble_ms or world.profile.kills:
+    if not world.profile.spares_workers:
         return
     for key, run in world.ledger.rows.items():
         if any(attempt.error is not None and attempt.error.type == "lost" for attempt in run.attempts):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, cast
 from unittest.mock import patch
+from zoneinfo import ZoneInfoNotFoundError
 
 from aws_lambda_powertools import Logger
 
@@ -32,6 +33,7 @@ from tests.simulation.ledger import Ledger, Violation
 from tests.simulation.network import Network, Odd
 from tests.simulation.nodes import NodeProcess
 from tests.simulation.profile import Profile
+from tests.simulation.spoiled import Spoiled, Unreadable
 from tests.simulation.stores import (
     RecordedEntryStore,
     RecordedFleetStore,
@@ -77,7 +79,13 @@ CROWDED = {
     "horizon_ms": 30 * SECOND,
     "residency_ms": 40 * SECOND,
     "shortest_residency_ms": 8 * SECOND,
+    # As short as may be: then what was announced long ago is met by loads only.
+    "margin_ms": 182 * SECOND,
 }
+
+
+#: What is made to happen; all else is a bug.
+_FAULTS = (StoreError, Odd, TargetBroke, CannotStart, Killed, Unreadable, ZoneInfoNotFoundError)
 
 
 class World:
@@ -89,7 +97,9 @@ class World:
         self.ledger = Ledger(lambda: self.engine.now)
         clock = TrueClock(self.engine)
         self.tables = RecordedTables(clock=clock, ledger=self.ledger)
-        self.jobs = RecordedJobStore(self.tables, self.ledger, self.engine)
+        self.spoiled = Spoiled(self.tables, Random(f"spoiled-{seed}"), self.profile.unreadable)
+        self.jobs = RecordedJobStore(self.tables, self.ledger, self.engine, self.spoiled)
+        self.jobs.most_named = self.profile.most_named
         self.entries = RecordedEntryStore(self.tables, self.ledger, page_size=self.random.choice([1, 3, 50]))
         self.runs = RecordedRunStore(self.tables, self.ledger, self.engine)
         self.runs.unanswered = self.profile.unanswered_rows
@@ -101,7 +111,8 @@ class World:
         self.letters = MemoryDeadLetterQueue()
         note = self.note if is_traced else None
         self.network = Network(self.engine, Random(self.random.random()), self.profile, note)
-        self.timing = Timing() if self.profile.most_residents is None else replace(Timing(), **CROWDED)
+        is_crowded = self.profile.most_residents is not None or self.profile.unreadable
+        self.timing = replace(Timing(), **CROWDED) if is_crowded else Timing()
         self.herds = herds_of(seed)
         maximum = self.profile.owner_maximum
         self.worker_settings = WorkerSettings(
@@ -128,6 +139,7 @@ class World:
         self.calls: set[str] = set()
         self._api_offsets = [self.skew(self.profile.skew_ms) for _ in range(3)]
         self._named = 0
+        self.has_more_memory = False
         #: Hosts that start from now on run the next version.
         self.is_upgraded = False
 
@@ -184,8 +196,14 @@ class World:
         host = self.hosts[name] = Host(name, self.engine, offset_ms, is_newer=self.is_upgraded)
         if self.profile.unstarted_threads and kind == "worker":
             host.lacks_threads = lambda: self._lacks_threads(host)
+        if self.profile.preempted and kind in {"worker", "function"}:
+            host.preempted_ms = self._preempted_ms
         self.note(host.name, "starts", (f"clock {offset_ms:+} ms",), None)
         return host
+
+    def _preempted_ms(self) -> int:
+        is_preempted = not self.network.is_healed and self.random.random() < self.profile.preempted
+        return self.random.choice([1, 50, 700]) if is_preempted else 0
 
     def _lacks_threads(self, host: Host) -> bool:
         is_young = self.engine.now < host.booted_at + 2 * SECOND
@@ -206,7 +224,7 @@ class World:
 
     def crashed(self, error: Exception, where: str = "thread") -> None:
         """Something was raised that is no fault of this world's: a bug."""
-        if not isinstance(error, StoreError | Odd | TargetBroke | CannotStart | Killed):
+        if not isinstance(error, _FAULTS):
             found = "".join(traceback.format_exception(error))
             self.ledger.violate("bug", f"{' '.join(self._acting())} {where}: {found}")
 
@@ -226,12 +244,17 @@ class World:
         """No fault happens from now on, clocks are right, and enough hosts live."""
         self.reconnect()
         self.network.heal()
+        self.spoiled.heal()
         self.runs.full_jobs.clear()
         self.runs.unanswered = 0.0
         for lane in self.lanes.values():
             lane.heal()
         for process in self.processes:
             process.host.offset_ms = 0
+        if self.profile.gets_more_memory:
+            self.has_more_memory = True
+            for node in self.live_nodes:
+                node.get_more_memory()
         while len(self.live_nodes) < 2:
             self.start_node()
         while len(self.live_workers) < 2 and self.functions is None:
@@ -239,9 +262,8 @@ class World:
 
     def wake_all(self) -> None:
         """After a warp: whoever waits looks at the clock."""
-        for process in self.processes:
-            for task in process.host.tasks:
-                self.engine.wake(task)
+        for task in [task for process in self.processes for task in process.host.tasks]:
+            self.engine.wake(task)
 
 
 @contextmanager
@@ -272,6 +294,3 @@ def _short(value: object) -> str:
     """Without what is as always."""
     text = _ENUM.sub(r"\1", _NOISE.sub("", _BODY.sub("", str(value))))
     return text if len(text) <= 500 else text[:500] + "..."
-
-
-__all__ = ["SECOND", "START", "Result", "World", "silent_logs"]

@@ -8,6 +8,7 @@ from typing import Any
 from functions.scheduler import shard as shard_module
 from functions.scheduler.keeping import Keeper
 from functions.scheduler.shard import Shard
+from functions.scheduler.unsettled import Unsettled
 from shared.domain.entry import Entry, first_unsettled
 from shared.domain.fleet import Lease
 from shared.domain.instants import Instant
@@ -68,6 +69,13 @@ def _first_unsettled_from_w(entry: Entry, watermark: Instant) -> Instant | None:
     return None
 
 
+def _safe_watermark_of_all(self: Unsettled, *, read_until: Instant, stored: Instant) -> Instant | None:
+    return _SAFE_OF_UNSETTLED(self, read_until=max(read_until, self.drained_until), stored=stored)
+
+
+_SAFE_OF_UNSETTLED = Unsettled.safe_watermark
+
+
 def _ask_and_forget(self: Shard, watermark: Instant) -> Lease:
     return replace(self.lease, watermark=watermark)
 
@@ -92,6 +100,14 @@ REQUIRED = (
         "from_w",
         "enumeration starts at W - window",
         instead(shard_module, "first_unsettled", _first_unsettled_from_w),
+    ),
+)
+OWN = (
+    Mutant(
+        "uncovered",
+        "W does not pass what was not read",
+        instead(Unsettled, "safe_watermark", _safe_watermark_of_all),
+        family="crowded_for_long",
     ),
 )
 FOUND = (

@@ -1,42 +1,12 @@
-"""Families of worlds in which callers ask for everything, and in which workers and nodes meet what no store does."""
+"""Families of worlds in which workers, and what they claim, meet what no store does."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from random import Random
 
 from shared.domain.instants import SECOND
 from tests.simulation.profile import CHANGES, Profile
-
-
-def _changes(random: Random) -> Profile:
-    """Jobs are changed in every way, by callers with right clocks, while calls are quick."""
-    is_late = random.random() < 0.5
-    return Profile(
-        duration_ms=random.randint(50, 100) * SECOND,
-        nodes=random.randint(1, 2),
-        workers=random.randint(1, 2),
-        jobs=random.randint(3, 6),
-        api_rate=random.choice([0.5, 1.0]),
-        own_changes=0.0,
-        slow=0.0,
-        trouble_ms=random.choice([15, 25]) * SECOND if is_late else 0,
-        brake=is_late,
-        outages=is_late and random.random() < 0.5,
-        duplicated=random.choice([0.0, 0.1]),
-        slow_runs=random.choice([0.1, 0.4]),
-        run_times_ms=(500, 2_000, 9_000, 20_000),
-        calls=CHANGES,
-        windowed=0.4,
-        is_strict=True,
-        is_prompt=True,
-    )
-
-
-def _changes_by_wrong_clocks(random: Random) -> Profile:
-    """As that, and the clocks of the API's hosts differ."""
-    return replace(_changes(random), skew_ms=random.choice([3, 45]) * SECOND, is_prompt=False)
 
 
 def _few_threads(random: Random) -> Profile:
@@ -102,39 +72,6 @@ def _functions(random: Random) -> Profile:
     )
 
 
-def _odd_faults(random: Random) -> Profile:
-    """Calls fail as no adapter knows it, and handlers report what no row can hold."""
-    return Profile(
-        duration_ms=random.randint(60, 100) * SECOND,
-        nodes=random.randint(1, 2),
-        shards=random.choice([1, 2]),
-        workers=2,
-        jobs=random.randint(6, 10),
-        api_rate=0.4,
-        slow=0.05,
-        odd=random.choice([0.01, 0.03, 0.1]),
-        odd_reports=random.choice([0.0, 0.3]),
-        slow_runs=0.2,
-        calls=CHANGES,
-        is_strict=True,
-    )
-
-
-def _leaping_clocks(random: Random) -> Profile:
-    """The clock of a node is minutes ahead for some seconds."""
-    return Profile(
-        duration_ms=random.randint(60, 120) * SECOND,
-        nodes=random.randint(1, 3),
-        shards=random.choice([1, 2, 4]),
-        jobs=random.randint(4, 8),
-        api_rate=0.2,
-        slow=0.02,
-        trouble_ms=random.choice([15, 30]) * SECOND,
-        clock_leaps=True,
-        is_strict=True,
-    )
-
-
 def _old_messages(random: Random) -> Profile:
     """Messages are as old as a queue keeps any, and few receives make one undeliverable."""
     return Profile(
@@ -149,21 +86,6 @@ def _old_messages(random: Random) -> Profile:
         trouble_ms=random.choice([0, 20]) * SECOND,
         kills=True,
         overlapping=0.4,
-        calls=CHANGES,
-        is_strict=True,
-    )
-
-
-def _long_outages(random: Random) -> Profile:
-    """The queues are away for minutes."""
-    return Profile(
-        duration_ms=random.randint(300, 500) * SECOND,
-        nodes=random.randint(1, 2),
-        jobs=random.randint(4, 8),
-        api_rate=0.1,
-        slow=0.02,
-        trouble_ms=120 * SECOND,
-        long_outages=True,
         calls=CHANGES,
         is_strict=True,
     )
@@ -185,7 +107,76 @@ def _long_pauses(random: Random) -> Profile:
         threads=random.choice([1, 2, 16]),
         slow_runs=0.4,
         run_times_ms=(2_000, 20_000, 70_000),
+        calls=("create", "payload", "run_now"),
         overlapping=0.6,
+        is_strict=True,
+    )
+
+
+def _last_runs(random: Random) -> Profile:
+    """Workers die while jobs end."""
+    return Profile(
+        duration_ms=random.randint(60, 100) * SECOND,
+        nodes=1,
+        workers=2,
+        jobs=random.randint(8, 14),
+        api_rate=0.5,
+        own_changes=0.0,
+        slow=0.05,
+        trouble_ms=4 * SECOND,
+        kills=True,
+        is_of_workers=True,
+        focus=frozenset({"jobs.complete"}),
+        calls=("create", "create", "member", "delete", "recreate"),
+        one_time=0.8,
+        overlapping=0.4,
+        is_strict=True,
+    )
+
+
+def _preempted_stops(random: Random) -> Profile:
+    """Workers are told to go, and lose the processor while they look which runs have begun."""
+    return Profile(
+        duration_ms=random.randint(40, 70) * SECOND,
+        nodes=1,
+        workers=1,
+        jobs=random.randint(16, 24),
+        api_rate=0.3,
+        own_changes=0.0,
+        slow=0.0,
+        trouble_ms=3 * SECOND,
+        worker_stops=True,
+        preempted=random.choice([0.2, 0.5]),
+        threads=random.choice([1, 2]),
+        slow_runs=0.9,
+        run_times_ms=(500, 1_000),
+        calls=("create", "run_now", "cancel_run"),
+        one_time=0.1,
+        herded=True,
+        overlapping=0.1,
+        is_strict=True,
+    )
+
+
+def _slow_places(random: Random) -> Profile:
+    """Places take their time, while clocks of workers are set."""
+    return Profile(
+        duration_ms=random.randint(60, 100) * SECOND,
+        nodes=1,
+        workers=2,
+        jobs=random.randint(5, 8),
+        api_rate=0.1,
+        own_changes=0.0,
+        slow=0.0,
+        focus=frozenset({"jobs.hold"}),
+        trouble_ms=3 * SECOND,
+        clock_steps=True,
+        is_of_workers=True,
+        skew_ms=45 * SECOND,
+        slow_runs=0.1,
+        run_times_ms=(500, 2_000),
+        one_time=0.1,
+        overlapping=1.0,
         is_strict=True,
     )
 
@@ -208,16 +199,14 @@ def _refused_rows(random: Random) -> Profile:
     )
 
 
-NEWER: Mapping[str, Callable[[Random], Profile]] = {
-    "changes": _changes,
-    "changes_by_wrong_clocks": _changes_by_wrong_clocks,
+BY_NAME: Mapping[str, Callable[[Random], Profile]] = {
     "few_threads": _few_threads,
     "workers_come_and_go": _workers_come_and_go,
     "functions": _functions,
-    "odd_faults": _odd_faults,
-    "leaping_clocks": _leaping_clocks,
     "old_messages": _old_messages,
-    "long_outages": _long_outages,
     "long_pauses": _long_pauses,
+    "last_runs": _last_runs,
+    "preempted_stops": _preempted_stops,
+    "slow_places": _slow_places,
     "refused_rows": _refused_rows,
 }

@@ -1,0 +1,49 @@
+"""Faults of workers that were found by other means, mended, and planted again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from functions.worker import reading
+from functions.worker.live_runs import LiveRuns
+from functions.worker.reading import Reading
+from functions.worker.starting import Starts
+from tests.simulation.planted.mutant import Mutant, instead
+
+
+def _is_early_once(self: Starts, live: Any, now: Any) -> bool:
+    """Asked again, after the place was taken, it says no."""
+    if live.holds:
+        return False
+    return _IS_EARLY(self, live, now)
+
+
+_IS_EARLY = Starts._is_early
+
+
+MENDED = (
+    Mutant(
+        "early_after_place",
+        "after a place was taken, which may take its time, fire_at is looked at again",
+        instead(Starts, "_is_early", _is_early_once),
+        family="slow_places",
+    ),
+    Mutant(
+        "stale_definition",
+        "a run starts with what was read a second ago at most",
+        instead(Reading, "is_fresh", lambda *_: True),
+        family="few_threads",
+    ),
+    Mutant(
+        "handed_back_begun",
+        "what has begun is not handed back, nor ended as if it had not",
+        instead(LiveRuns, "end_unstarted", LiveRuns.end),
+        family="preempted_stops",
+    ),
+    Mutant(
+        "begun_is_skipped",
+        "what an attempt has started goes on, though its slot is left out meanwhile",
+        instead(reading, "goes_on", lambda *_, **__: False),
+        family="workers_come_and_go",
+    ),
+)
