@@ -25,6 +25,7 @@ from shared.domain.limits import (
     MAX_PAYLOAD_BYTES,
     MAX_PROBLEMS,
     MAX_TIMEOUT_MS,
+    MIN_GRACE_MS,
     MIN_TIMEOUT_MS,
 )
 from shared.domain.schedules import ONE_TIME_MISFIRE, At, Misfire, Schedule, parse_schedule
@@ -248,11 +249,20 @@ def _misfire_of(document: MisfireDocument, schedule: Schedule) -> Misfire:
 
 
 def _problems_of_misfire(document: MisfireDocument) -> list[FieldProblem]:
+    if document.grace is None:
+        return []
+    pointer = "#/misfire/grace"
     try:
-        parse_duration(document.grace or "PT0S", "#/misfire/grace")
+        grace_ms = parse_duration(document.grace, pointer)
     except InvalidRequest as error:
         return error.problems
-    return []
+    if grace_ms >= MIN_GRACE_MS:
+        return []
+    detail = (
+        f"a grace of {document.grace} would leave out what any short stall delays; give at least "
+        f"{format_duration(MIN_GRACE_MS)}, or null to run every slot however late"
+    )
+    return [FieldProblem(pointer, detail, EXAMPLES[pointer])]
 
 
 def _duration(text: str, pointer: str, *, low: int, high: int) -> int:

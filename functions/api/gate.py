@@ -21,6 +21,7 @@ from functions.api.idempotency import KeyedRequest, read_idempotency_key
 from functions.api.rates import Rates
 from functions.api.refusals import BodyTooLarge, BodyUnreadable, MediaTypeUnsupported
 from functions.api.routing import Route, route_of
+from functions.api.tracing import admit_caller
 from shared.domain.errors import FieldProblem, InvalidRequest
 
 #: Under which the resolver carries the call to the endpoints.
@@ -59,6 +60,7 @@ class Gate:
         if route.scope is not None:
             caller = self.authenticator.caller_of(event)
             self.rates.admit(caller.owner_id, request_id_of(event))
+            admit_caller()
             caller.require(route.scope)
         query = _query_of(event, route)
         owner_id = dict(query).get(OWNER_QUERY)

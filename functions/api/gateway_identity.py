@@ -20,6 +20,7 @@ from shared.ports import Clock
 #: A scope may be written bare or as one of a resource server: `read`, `carillon/read`, `carillon:read`.
 _SCOPE = re.compile(r"(?:carillon[/:.])?(read|write|admin)", re.ASCII)
 #: API Gateway hands over a list as `[a b]`.
+_PARTS_OF_ARN = 6
 _SEPARATORS = re.compile(r"[\s,\[\]]+")
 
 
@@ -39,7 +40,7 @@ class JwtAuthenticator:
         claims = _part(event, "jwt").get("claims") or {}
         if not _seconds(claims.get("exp")) * SECOND > self.clock.now():
             raise NotIdentified("the token has no claim exp, or has expired")
-        owner_id, subject = str(claims.get(self.owner_claim, "")), str(claims.get("sub", ""))
+        owner_id, subject = _text(claims.get(self.owner_claim)), _text(claims.get("sub"))
         if not OWNER_ID.fullmatch(owner_id):
             raise NotIdentified(f"the token has no claim {self.owner_claim} that can be an owner_id")
         words = _SEPARATORS.split(str(claims.get(self.scopes_claim) or ""))
@@ -57,8 +58,8 @@ class IamAuthenticator:
 
     def caller_of(self, event: Event) -> Caller:
         identity = _part(event, "iam")
-        arn, account = str(identity.get("userArn", "")), str(identity.get("accountId", ""))
-        principal = _principal_of(arn)
+        arn, account = _text(identity.get("userArn")), _text(identity.get("accountId"))
+        principal = _principal_of(arn, own_account=_text(event["requestContext"].get("accountId")))
         owner_id = account if self.owner_claim == "account" else principal
         if not OWNER_ID.fullmatch(owner_id):
             raise NotIdentified(f"the signature names no {self.owner_claim} that can be an owner_id")
@@ -83,11 +84,20 @@ def _part(event: Event, kind: str) -> dict[str, Any]:
     return found
 
 
-def _principal_of(arn: str) -> str:
-    """`role:<name>` or `user:<name>`, without path and session; other kinds by their own word."""
-    *_, resource = arn.split(":", 5)
+def _text(claim: object) -> str:
+    """Empty for what names nobody: null, a list, an object."""
+    return str(claim) if isinstance(claim, str | int) and not isinstance(claim, bool) else ""
+
+
+def _principal_of(arn: str, *, own_account: str) -> str:
+    """`role:<name>` or `user:<name>`, without path and session; other kinds by their own word. One of another account
+    than the API's own has its account before that: names say who somebody is within an account only.
+    """
+    parts = arn.split(":", _PARTS_OF_ARN - 1)
+    if len(parts) != _PARTS_OF_ARN:
+        return ""
+    *_, account, resource = parts
     kind, _, rest = resource.partition("/")
-    if kind == "assumed-role":
-        return f"role:{rest.partition('/')[0]}"
-    name = rest.rpartition("/")[2]
-    return f"{kind}:{name}" if name else kind
+    name = rest.partition("/")[0] if kind == "assumed-role" else rest.rpartition("/")[2]
+    local = f"{'role' if kind == 'assumed-role' else kind}:{name}" if name else kind
+    return local if account == own_account else f"{account}:{local}"

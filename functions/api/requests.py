@@ -91,7 +91,7 @@ class RetryDocument(Strict):
 
 
 class MisfireDocument(Strict):
-    """A grace of null is for ever; left out, it is a minute, and for ever for a one-time job."""
+    """A grace is a second at least, and null is for ever; left out, it is a minute, and for ever for a one-time job."""
 
     policy: Literal["fire_once", "fire_all", "skip"] = "fire_once"
     grace: str | None = None

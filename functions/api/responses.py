@@ -22,8 +22,9 @@ from shared.domain.errors import (
 )
 from shared.domain.limits import MAX_PROBLEMS
 
-#: Where the README explains each kind of error; `type` of a problem is an anchor in it.
-PROBLEMS_URL: Final = "https://github.com/carillon-scheduler/carillon/blob/main/README.md#errors-"
+#: Where the README explains each kind of error; `type` of a problem is an anchor in it. It is an identifier, which must
+#: stay the same for ever: the page of the repository shows the README, whatever its branches are called.
+PROBLEMS_URL: Final = "https://github.com/carillon-scheduler/carillon#errors-"
 RETRY_AFTER_SECONDS: Final = 2
 #: Characters of a pointer, and of what is said of it: either may repeat what the caller sent.
 _LONGEST_POINTER: Final = 300

@@ -35,7 +35,8 @@ class ApiSettings:
     #: The claim of a token, or `account` or `principal` of a signature, that says whose things a caller may touch.
     owner_claim: str = ""
     scopes_claim: str = "scope"
-    #: `role:<name>` and `user:<name>` that have scope admin, where signatures tell who calls.
+    #: `role:<name>` and `user:<name>` that have scope admin, where signatures tell who calls; of another account than
+    #: the API's own, `<account>:role:<name>`.
     admins: frozenset[str] = frozenset()
     requests_per_second: int = REQUESTS_PER_SECOND
     jobs_per_owner: int = MAX_JOBS_OF_OWNER

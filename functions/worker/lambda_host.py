@@ -1,7 +1,7 @@
 """The worker as a Lambda function behind an SQS event source mapping with partial batch responses.
 
 One invocation claims its batch, drives it to the end and reports what must stay in the queue: everything that was not
-acknowledged, so that whatever goes wrong here loses no message (B47).
+acknowledged, so that whatever goes wrong here loses no message.
 """
 
 from __future__ import annotations

@@ -38,7 +38,8 @@ class Auth:
     """Who is let in: the API's own keys, tokens of an OpenID issuer, or callers of AWS.
 
     `owner_claim` says whose jobs a caller may touch: a claim of the token (`sub`, unless it is given), or of a
-    signature `account` or `principal`. `admins` are the principals (`role:Operator`, `user:alice`) with scope admin.
+    signature `account` or `principal`. `admins` are the principals (`role:Operator`, `user:alice`, of
+    another account `123456789012:role:Operator`) with scope admin.
     """
 
     mode: Literal["keys", "jwt", "iam"] = "keys"
@@ -46,7 +47,7 @@ class Auth:
     audience: tuple[str, ...] = ()
     owner_claim: str | None = None
     scopes_claim: str | None = None
-    admins: tuple[Annotated[str, Field(pattern=r"^(role|user):[\w+=.@-]+$")], ...] = ()
+    admins: tuple[Annotated[str, Field(pattern=r"^([0-9]{12}:)?(role|user):[\w+=.@-]+$")], ...] = ()
 
     @model_validator(mode="after")
     def _check(self) -> Self:

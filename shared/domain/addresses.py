@@ -1,4 +1,4 @@
-"""Which addresses a webhook may reach: those of the public internet, and no other (B65).
+"""Which addresses a webhook may reach: those of the public internet, and no other.
 
 By list rather than by `ipaddress.is_global`, whose answers differ between patch releases of Python.
 """

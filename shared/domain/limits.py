@@ -52,6 +52,9 @@ MAX_PAST_MS = ACCEPTED_PAST_MS
 MAX_RUNS = 1_000_000
 MAX_CATCH_UP = 1_000
 
+#: No machine is on time to the millisecond: with less, every short stall leaves slots out.
+MIN_GRACE_MS = 1 * SECOND
+
 MIN_TIMEOUT_MS = 1 * SECOND
 MAX_TIMEOUT_MS = 11 * HOUR
 #: What fits into a Lambda function, which ends after 15 minutes; a longer run needs lane `long`.

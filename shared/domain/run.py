@@ -284,7 +284,7 @@ _LOOKS_PER_AGE = 20
 def decide_claim(  # noqa: PLR0911 (one return for each row of the rule)
     existing: Run, *, claim_id: str, generation: int, now: Instant, clock_bound_ms: int, early_ms: int
 ) -> ClaimDecision:
-    """The claim rule of design section 4, on the row as it was read consistently after the insert was refused.
+    """The claim rule, on the row as it was read consistently after the insert was refused.
 
     A RUNNING run is taken over once its lease is over by the clock bound: until then a host whose clock is behind may
     rightly think that it holds it. A WAITING run is nobody's, so no two hosts can disagree about it: it may be claimed

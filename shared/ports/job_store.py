@@ -91,7 +91,9 @@ class JobFilter:
 
 
 class JobStore(Protocol):
-    """Definitions, and the one transaction by which the API changes them (design section 2)."""
+    """Definitions, and the one transaction by which the API changes them: job, entry and receipt are written
+    together or not at all.
+    """
 
     def get(self, job_key: str) -> Job | None:
         """The job, read strongly consistently. A row past its `expires_at` may still be answered."""

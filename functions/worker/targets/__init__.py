@@ -17,6 +17,7 @@ Words for what went wrong, by which retry policies choose (exceptions of handler
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from threading import Event
@@ -28,6 +29,9 @@ from shared.domain.instants import Instant, to_rfc3339
 from shared.domain.keys import RunKey, job_id_of, owner_of
 from shared.domain.run import RunError, RunStatus
 from shared.domain.templates import Values, filled, is_templated
+
+#: A session: in what AWS says, always that of the caller, which is the deployment's own where no role was granted.
+_CALLER = re.compile(r"arn:aws[\w-]*:sts::\d*:assumed-role/[^\s\"',;]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +126,16 @@ def timed_out(message: str) -> Outcome:
     return Outcome(RunStatus.TIMED_OUT, error=RunError("timeout", message))
 
 
+def words_of(error: StoreError) -> str:
+    """What an owner is told of it: what was not allowed on what, and not to which role of the deployment."""
+    return _CALLER.sub("(the role of this call)", str(error))
+
+
 def outcome_of_fault(error: StoreError) -> Outcome:
     """Of a call of AWS that brought no answer, or a refusal."""
     if isinstance(error, OutcomeUnknown):
-        return failed("outcome_unknown", f"{error}: perhaps it was done")
-    return failed("throttled" if isinstance(error, StoreThrottled) else "refused", str(error))
+        return failed("outcome_unknown", f"{words_of(error)}: perhaps it was done")
+    return failed("throttled" if isinstance(error, StoreThrottled) else "refused", words_of(error))
 
 
 class Target(Protocol):

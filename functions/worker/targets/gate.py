@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from functions.worker.targets import Call, Outcome, failed
+from functions.worker.targets import Call, Outcome, failed, words_of
 from functions.worker.targets.remembered import Remembered
 from shared.domain.errors import StoreError
 from shared.domain.grants import HTTP, GrantRules, NotGranted, Roles, Use
@@ -31,7 +31,7 @@ class Gate:
         try:
             judged = self._judge(call, *uses)
         except StoreError as error:
-            return failed("refused", f"the owner's grants could not be read: {error}")
+            return failed("refused", f"the owner's grants could not be read: {words_of(error)}")
         if isinstance(judged, NotGranted):
             return failed("not_granted", judged.detail, is_permanent=True)
         return replace(call, roles=judged)

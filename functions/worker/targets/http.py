@@ -12,7 +12,7 @@ from http import HTTPStatus
 
 import carillon
 from carillon.fencing import run_headers
-from functions.worker.targets import Call, Outcome, failed, timed_out
+from functions.worker.targets import Call, Outcome, failed, timed_out, words_of
 from functions.worker.targets.gate import Gate
 from functions.worker.targets.guard import NotConnected, RefusedAddress
 from functions.worker.targets.http_answer import outcome_of
@@ -115,7 +115,7 @@ class HttpTarget:
         try:
             refusal = self._gate.refusal_of_host(call, host_of(following.url))
         except StoreError as error:
-            raise _NotSent(failed("refused", f"the owner's grants could not be read: {error}")) from error
+            raise _NotSent(failed("refused", f"the owner's grants could not be read: {words_of(error)}")) from error
         if refusal is not None:
             raise _NotSent(failed("not_granted", refusal, is_permanent=True))
         return following
@@ -178,7 +178,9 @@ class HttpTarget:
         try:
             signature = self._signatures.of(call.owner_id, webhook_id, now, body)
         except StoreError as error:
-            raise _NotSent(failed("refused", f"the owner's signing keys could not be read: {error}")) from error
+            raise _NotSent(
+                failed("refused", f"the owner's signing keys could not be read: {words_of(error)}")
+            ) from error
         return {} if signature is None else {"webhook-signature": signature}
 
     def _secret_header(self, call: Call) -> tuple[str, str] | None:
@@ -190,7 +192,7 @@ class HttpTarget:
         try:
             return header_of(auth, self._secrets.text_of(ref))
         except StoreError as error:
-            raise _NotSent(failed("refused", f"the secret could not be read: {error}")) from error
+            raise _NotSent(failed("refused", f"the secret could not be read: {words_of(error)}")) from error
         except UnusableSecret as error:
             self._secrets.forget(ref)
             raise _NotSent(failed("unusable_secret", str(error), is_permanent=True)) from error

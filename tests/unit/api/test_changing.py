@@ -137,6 +137,7 @@ def test_a_patch_that_changes_nothing_writes_nothing() -> None:
         ({"state": "completed"}, "#/state"),
         ({"overlap": "never"}, "#/overlap"),
         ({"misfire": {"grace": "soon"}}, "#/misfire/grace"),
+        ({"misfire": {"grace": "PT0S"}}, "#/misfire/grace"),
     ],
 )
 def test_a_wrong_patch_is_refused_by_name_and_writes_nothing(patch: dict[str, Any], pointer: str) -> None:

@@ -68,6 +68,8 @@ def test_every_kind_of_problem_has_a_page_of_its_own() -> None:
     kinds = {(kind.slug, kind.title) for _, kind in KINDS}
     assert len({slug for slug, _ in kinds}) == len({title for _, title in kinds})
     assert PROBLEMS_URL.startswith("https://")
+    # It is an identifier: one that names a branch changes with it.
+    assert "/blob/" not in PROBLEMS_URL
     assert KINDS[-1][0] is Exception
 
 

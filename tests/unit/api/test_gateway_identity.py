@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ def send(
     world: World, authorizer: dict[str, Any] | None, method: str = "GET", path: str = "/v1/jobs", body: object = None
 ) -> Reply:
     event = event_of(method, path, body, query="", headers={"authorization": f"Bearer {world.key_text}"})
+    event["requestContext"]["accountId"] = "123456789012"
     if authorizer is not None:
         event["requestContext"]["authorizer"] = authorizer
     raw = world.handler(event, None)
@@ -84,6 +86,9 @@ def test_scopes_are_read_from_the_token(scope: str | None, scopes: set[str]) -> 
         jwt(tenant="a/b"),
         jwt(tenant="a#0"),
         jwt(tenant="a" * 65),
+        jwt(tenant=None),
+        jwt(tenant=True),
+        jwt(tenant=["acme"]),
         {"jwt": {"claims": {"sub": "x", "scope": "read"}}},
         iam("arn:aws:iam::123456789012:user/x"),
     ],
@@ -119,6 +124,7 @@ def test_a_token_that_has_ended_or_never_ends_is_refused_though_the_gateway_let_
 
 ROLE = "arn:aws:sts::123456789012:assumed-role/Deployer/session-1"
 ADMIN = "arn:aws:sts::123456789012:assumed-role/Operator/me"
+FOREIGN = "arn:aws:sts::999999999999:assumed-role/Operator/me"
 USER = "arn:aws:iam::123456789012:user/team/alice"
 
 
@@ -128,6 +134,7 @@ USER = "arn:aws:iam::123456789012:user/team/alice"
         ("account", ROLE, "123456789012", "iam:role:Deployer"),
         ("principal", ROLE, "role:Deployer", "iam:role:Deployer"),
         ("principal", USER, "user:alice", "iam:user:alice"),
+        ("principal", FOREIGN, "999999999999:role:Operator", "iam:999999999999:role:Operator"),
     ],
 )
 def test_a_signature_says_whose_jobs_it_touches(claim: str, arn: str, owner_id: str, by: str) -> None:
@@ -144,6 +151,18 @@ def test_only_the_principals_that_are_named_are_admins() -> None:
     assert send(world, iam("arn:aws:iam::123456789012:user/Operator"), path="/v1/fleet").status == 403
     # A session that calls itself like the role is not it.
     assert send(world, iam("arn:aws:sts::123456789012:assumed-role/Deployer/Operator"), path="/v1/fleet").status == 403
+
+
+def test_a_role_of_another_account_is_not_the_admin_of_that_name() -> None:
+    assert send(World(settings=IAM), iam(FOREIGN, "999999999999"), path="/v1/fleet").status == 403
+    named = replace(IAM, admins=frozenset({"999999999999:role:Operator"}))
+    assert send(World(settings=named), iam(FOREIGN, "999999999999"), path="/v1/fleet").status == 200
+
+
+@pytest.mark.parametrize("arn", ["", "x", None], ids=str)
+def test_an_arn_that_names_nobody_is_no_owner(arn: Any) -> None:
+    world = World(settings=ApiSettings(authentication="iam", owner_claim="principal"))
+    assert send(world, iam(arn)).status == 401
 
 
 @pytest.mark.parametrize("authorizer", [None, {"iam": None}, {"iam": {}}, jwt()], ids=str)

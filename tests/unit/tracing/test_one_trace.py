@@ -40,6 +40,25 @@ def test_a_caller_that_traces_sees_the_run_in_its_own_trace(chain: Chain) -> Non
     assert told(chain.receiver.requests[0]) == (OF_SOMEBODY.trace_id, ids(call)[1])
 
 
+def test_a_stranger_has_nothing_traced_by_a_header() -> None:
+    with chained(share=0.0) as chain:
+        for key in (None, "crl_nobody_knows"):
+            reply = chain.api.send("GET", "/v1/jobs", key=key, traceparent=OF_SOMEBODY.traceparent)
+            assert reply.status == 401
+        assert chain.api.send("GET", "/v1/health", key=None, traceparent=OF_SOMEBODY.traceparent).status == 200
+        assert not chain.spans.get_finished_spans()
+
+        chain.api.send("GET", "/v1/jobs", traceparent=OF_SOMEBODY.traceparent)
+        assert [parent_of(span) for span in chain.named("request")] == [OF_SOMEBODY.span_id]
+
+
+def test_what_strangers_send_is_traced_by_the_share_of_the_deployment(chain: Chain) -> None:
+    assert chain.api.send("GET", "/v1/jobs", key=None, traceparent=OF_SOMEBODY.traceparent).status == 401
+
+    (request,) = chain.named("request")
+    assert parent_of(request) is None
+
+
 def test_lambdas_own_trace_of_the_call_is_continued(chain: Chain) -> None:
     chain.invocation = OF_SOMEBODY.header
     chain.create(SOON)

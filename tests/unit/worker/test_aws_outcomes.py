@@ -178,3 +178,17 @@ def test_an_answer_that_refuses_a_part_is_no_success(
     word, message = error_of(outcome)
     assert (word, outcome.output) == (expected[0], output)
     assert expected[1] in message
+
+
+@pytest.mark.parametrize("kind", [WriteRefused, OutcomeUnknown])
+def test_a_refusal_says_what_was_not_allowed_and_names_no_role_of_the_deployment(kind: type[StoreError]) -> None:
+    said = (
+        "AccessDenied: User: arn:aws:sts::111122223333:assumed-role/carillon-prod-WorkerRole-AB12/worker is not "
+        f"authorized to perform: lambda:InvokeFunction on resource: {FUNCTION}"
+    )
+
+    _, message = error_of(invoked(RecordedApi(kind("lambda.Invoke", said))))
+
+    assert "WorkerRole" not in message
+    assert "111122223333" not in message
+    assert f"not authorized to perform: lambda:InvokeFunction on resource: {FUNCTION}" in message
