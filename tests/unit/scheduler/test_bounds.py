@@ -202,7 +202,7 @@ def test_missed_slots_hold_the_watermark_until_they_are_decided() -> None:
     shard = Shard(Lease(0, "a", 1, job.created_at), TIMING, now)
     reading = shard.begin_read(now)
     shard.absorb(entry_of(job, shard_count=1), now)
-    shard.absorb(replace(entry_of(other, shard_count=1), fresh=True, next_at=now), now)
+    shard.absorb(replace(entry_of(other, shard_count=1), fresh=True, from_at=now, next_at=now), now)
     shard.end_load(reading, until=Instant(now + 10 * MINUTE))
     for due in shard.expire(now, Room(100, rows=0)):
         shard.settle(due)
