@@ -20,6 +20,8 @@ PULSE_FOLDER_VARIABLE = "CARILLON_PULSE_FOLDER"
 #: the folder of the worker's own code.
 HANDLERS_VARIABLE = "CARILLON_HANDLERS"
 HANDLERS_FOLDER_VARIABLE = "CARILLON_HANDLERS_FOLDER"
+#: For the API: the names of all handlers that the workers have, as a JSON array; not set where they are not known.
+HANDLER_NAMES_VARIABLE = "CARILLON_HANDLER_NAMES"
 #: How many shards a fleet has, unless its environment says otherwise.
 DEFAULT_SHARD_COUNT = 16
 #: `host:port`, as a comma list: webhooks that may be called although their address is not public.
@@ -122,6 +124,12 @@ def dead_letter_urls(environment: Mapping[str, str]) -> dict[str, str]:
     found = (_DEAD_LETTERS.fullmatch(name) for name in environment)
     lanes = {match[1].lower() for match in found if match is not None}
     return {lane: url for lane in in_order(lanes) if (url := environment[dead_letter_variable(lane)])}
+
+
+def handler_names(environment: Mapping[str, str]) -> frozenset[str] | None:
+    """None: nobody could tell. Raises ValueError."""
+    listed = environment.get(HANDLER_NAMES_VARIABLE)
+    return frozenset(json.loads(listed)) if listed else None
 
 
 def required(environment: Mapping[str, str], variable: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from functions.api.backend import Backend
+from functions.api.handlers import check_handler
 from functions.api.requests import EXAMPLES
 from shared.domain.addresses import is_internal, refusal_of_literal
 from shared.domain.errors import FieldProblem, InvalidRequest
@@ -24,6 +25,7 @@ def check_granted(backend: Backend, job: Job, previous: Job | None) -> None:
     is_kept = previous is not None and not previous.state.has_ended and previous.target == job.target
     if is_kept or job.state.has_ended:
         return
+    check_handler(job.target, backend.settings.handlers)
     _check_address(backend, job)
     uses = uses_of(job.target, region=backend.region)
     if not any(map(backend.grant_rules.needs_grant, uses)):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-from shared.config import lanes
+from shared.config import handler_names, lanes
 from shared.domain.instants import DAY
 from shared.domain.limits import MAX_JOBS_OF_OWNER, REQUESTS_PER_SECOND
 from shared.schema import LANES
@@ -42,6 +42,8 @@ class ApiSettings:
     jobs_per_owner: int = MAX_JOBS_OF_OWNER
     #: Of this deployment.
     lanes: tuple[str, ...] = LANES
+    #: Which its workers have; None: nobody could tell.
+    handlers: frozenset[str] | None = None
 
 
 def read_settings(environment: Mapping[str, str]) -> ApiSettings:
@@ -60,6 +62,7 @@ def read_settings(environment: Mapping[str, str]) -> ApiSettings:
         requests_per_second=_positive(environment, "CARILLON_REQUESTS_PER_SECOND", REQUESTS_PER_SECOND),
         jobs_per_owner=_positive(environment, "CARILLON_JOBS_PER_OWNER", MAX_JOBS_OF_OWNER),
         lanes=lanes(environment),
+        handlers=handler_names(environment),
     )
 
 

@@ -12,6 +12,7 @@ from infra import bundle
 from infra.components.python_function import PythonFunction, published
 from infra.settings import Environment
 from infra.settings.environment import Auth
+from infra.settings.handlers import variables_of_names
 
 #: One second less than an HTTP API waits, and than the protocol allows a write of the API to take.
 TIMEOUT_SECONDS = 29
@@ -36,7 +37,12 @@ class Api(Construct):
             "Handler",
             source=bundle.API,
             handler="functions.api.app.handler",
-            variables={**variables, **environment.auth.variables, **environment.owner_limits.variables},
+            variables={
+                **variables,
+                **environment.auth.variables,
+                **environment.owner_limits.variables,
+                **variables_of_names(environment.handlers),
+            },
             timeout=Duration.seconds(TIMEOUT_SECONDS),
             memory_mb=MEMORY_MB,
             environment=environment,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -7,11 +8,16 @@ from pydantic import ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
 from infra.bundle import ROOT
-from shared.config import HANDLERS_FOLDER_VARIABLE, HANDLERS_VARIABLE
+from infra.settings.handler_names import names_in, names_in_file
+from shared.config import HANDLER_NAMES_VARIABLE, HANDLERS_FOLDER_VARIABLE, HANDLERS_VARIABLE
 
 _MODULE = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
 #: These packages come first on the worker's import path, so that a module of yours would never be found under them.
 _TAKEN = frozenset(["carillon", "functions", "shared"])
+#: Of those that every deployment has.
+_EXAMPLES = ROOT / "functions" / "worker" / "examples.py"
+#: All variables of a function together may have 4 KB. With longer names the API cannot say which handlers there are.
+_MOST_NAME_BYTES = 1_000
 
 
 @dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
@@ -46,5 +52,20 @@ class Handlers:
         return {HANDLERS_VARIABLE: ",".join(self.modules), HANDLERS_FOLDER_VARIABLE: folder}
 
     @property
+    def names(self) -> frozenset[str] | None:
+        """What its files may register; None where their text does not say."""
+        return names_in(self.path)
+
+    @property
     def path(self) -> Path:
         return (ROOT / self.folder).resolve()
+
+
+def variables_of_names(handlers: Handlers | None) -> dict[str, str]:
+    """What the API is told of the handlers there are; nothing where that is not known."""
+    own = frozenset[str]() if handlers is None else handlers.names
+    built_in = names_in_file(_EXAMPLES)
+    if own is None or built_in is None:
+        return {}
+    listed = json.dumps(sorted(own | built_in), separators=(",", ":"))
+    return {HANDLER_NAMES_VARIABLE: listed} if len(listed) <= _MOST_NAME_BYTES else {}

@@ -69,6 +69,11 @@ _TEMPLATES: Final[Schema] = {
     "description": "Whether placeholders such as {{run_id}} are replaced in what is sent, where {{{{ stands for {{. "
     "With false, every text is sent as it is.",
 }
+_HANDLER_NAME: Final[Schema] = {
+    "type": "string",
+    "description": "One that the workers have; another is refused where the API knows which they are.",
+    "examples": ["echo"],
+}
 _TARGET: Final[Schema] = {
     "description": "What a run calls.",
     "oneOf": [
@@ -98,7 +103,7 @@ _TARGET: Final[Schema] = {
         },
         {
             "type": "object",
-            "properties": {"type": {"const": "handler"}, "name": {"type": "string", "examples": ["echo"]}},
+            "properties": {"type": {"const": "handler"}, "name": _HANDLER_NAME},
             "required": ["type", "name"],
             "additionalProperties": False,
         },
