@@ -279,8 +279,11 @@ class Race:
         at = time.time() + AHEAD_SECONDS
         schedule = {"at": in_seconds(AHEAD_SECONDS)}
         document = {"job_id": job_id, "schedule": schedule, "target": SLEEP, "payload": {"seconds": 0.1}}
+        # 400: a request whose answer was lost made it, and it ran meanwhile.
         wait_for(
-            lambda: self.raw.post("/v1/jobs", document).status in {201, 409}, seconds=120, what=f"{job_id} is created"
+            lambda: self.raw.post("/v1/jobs", document).status in {201, 400, 409},
+            seconds=120,
+            what=f"{job_id} is created",
         )
         time.sleep(max(at + self.dice.uniform(-0.2, 0.2) - self.latency_seconds - time.time(), 0))
         began = time.monotonic()
