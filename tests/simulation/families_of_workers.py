@@ -199,6 +199,28 @@ def _refused_rows(random: Random) -> Profile:
     )
 
 
+def _clocks_apart(random: Random) -> Profile:
+    """The clocks of workers are far apart, all of them live, and messages of what runs meanwhile come to others too."""
+    return Profile(
+        duration_ms=random.randint(80, 120) * SECOND,
+        nodes=1,
+        workers=3,
+        jobs=random.randint(4, 6),
+        api_rate=0.05,
+        own_changes=0.0,
+        slow=0.0,
+        skew_ms=45 * SECOND,
+        duplicated=0.5,
+        delayed=0.2,
+        slow_runs=0.8,
+        run_times_ms=(9_000, 20_000, 70_000),
+        calls=("payload", "run_now"),
+        one_time=0.2,
+        overlapping=0.0,
+        is_strict=True,
+    )
+
+
 BY_NAME: Mapping[str, Callable[[Random], Profile]] = {
     "few_threads": _few_threads,
     "workers_come_and_go": _workers_come_and_go,
@@ -209,4 +231,5 @@ BY_NAME: Mapping[str, Callable[[Random], Profile]] = {
     "preempted_stops": _preempted_stops,
     "slow_places": _slow_places,
     "refused_rows": _refused_rows,
+    "clocks_apart": _clocks_apart,
 }

@@ -21,7 +21,7 @@ from tests.simulation.planted.mutant import Mutant, find, with_bug
 #: Rules that hold the protocol up; bugs that the simulation found in the real code, put back; bugs that were found by
 #: other means, put back; and more of our own.
 REQUIRED = (*scheduler.REQUIRED, *watermark.REQUIRED, *stores.REQUIRED, *worker.REQUIRED, *api.REQUIRED)
-FOUND = (*scheduler.FOUND, *watermark.FOUND, *worker.FOUND, *api.FOUND)
+FOUND = (*scheduler.FOUND, *watermark.FOUND, *worker.FOUND)
 MENDED = (*isolation.MENDED, *mended_api.MENDED, *mended_workers.MENDED)
 OWN = (*worker.OWN, *api.OWN, *claims.OWN, *watermark.OWN)
 MUTANTS = (*REQUIRED, *FOUND, *MENDED, *OWN)

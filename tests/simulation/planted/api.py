@@ -7,7 +7,7 @@ from typing import Any
 
 from functions.api import editor, run_changes
 from shared.domain.entry import Entry, announce
-from shared.domain.job import Cancellation, CancelOutcome, Job, JobState, cancelled
+from shared.domain.job import Job
 from shared.domain.redrive import run_again
 from tests.simulation.planted.mutant import Mutant, instead
 
@@ -17,25 +17,12 @@ def _announce_unless_tombstone(*args: Any, **kwargs: Any) -> tuple[Job, Entry | 
     return job, None if entry.is_tombstone else entry
 
 
-def _cancelled_with_answer(job: Any, **given: Any) -> Any:
-    after = cancelled(job, **given)
-    is_over = job.state is JobState.COMPLETED
-    return replace(after, cancellation=Cancellation(CancelOutcome.ALREADY_ENDED)) if is_over else after
-
-
 def _run_again_under_its_token(run: Any, **given: Any) -> Any:
     return replace(run_again(run, **given), token=run.token)
 
 
 REQUIRED = (
     Mutant("no_tombstone", "a pause leaves a tombstone", instead(editor, "announce", _announce_unless_tombstone)),
-)
-FOUND = (
-    Mutant(
-        "completed_unnamed",
-        "a DELETE of a completed job names the run of an earlier slot that is about to start",
-        instead(editor, "cancelled", _cancelled_with_answer),
-    ),
 )
 OWN = (
     Mutant(

@@ -13,7 +13,6 @@ from functions.scheduler.membership import Observer
 from functions.scheduler.reading import Pages, Reader
 from functions.scheduler.shard import Shard
 from shared.domain.instants import SECOND, Instant
-from shared.domain.keys import run_id_of
 from shared.domain.run import Run
 from shared.domain.timing import Timing
 from shared.ports import RunStore
@@ -32,10 +31,6 @@ def _observe_all_silence(self: Observer, nodes: Any, *, at: float) -> None:
 
 
 _OBSERVE = Observer.observe
-
-
-def _run_id_of_first(self: Due) -> str:
-    return self.entry.run_id if self.entry.run_id is not None else run_id_of(self.slot)
 
 
 def _record_where_no_row_is(runs: RunStore, rows: Sequence[tuple[Due, Run]]) -> list[Run]:
@@ -69,12 +64,6 @@ FOUND = (
         "a sweep reads what is parked where the last load does not reach",
         instead(Reader, "_pages", _announced_pages),
         worlds=lambda profile: profile.most_residents is not None,
-    ),
-    Mutant(
-        "gap_row",
-        "a gap has a run_id of its own, not that of its first slot, which may have a row",
-        instead(Due, "run_id", property(_run_id_of_first)),
-        worlds=lambda profile: profile.outages or profile.partitions or profile.pauses or profile.brake,
     ),
     Mutant(
         "refused_waits",

@@ -99,6 +99,7 @@ OWN = (
         "taken_at_first_sight",
         "who takes over a silent run has watched it for a lease",
         _taken_at_first_sight,
+        family="clocks_apart",
     ),
     Mutant(
         "next_unreadable",
