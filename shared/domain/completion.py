@@ -40,7 +40,9 @@ def perhaps_over(job: Job | None, run: Run, status: RunStatus, *, reason: str | 
     coming = next_slot(job.schedule, run.slot)
     if coming is not None and (coming > now or next_slot(job.schedule, now) is not None):
         return None
-    return missed(job.schedule, Instant(job.created_at - 1), now, newest=1).last
+    # An `at` may lie a little before the job was made.
+    since = min(job.created_at, job.from_at)
+    return missed(job.schedule, Instant(since - 1), now, newest=1).last
 
 
 def is_over(last: Run | None, alive: Collection[Run], run: Run) -> bool:

@@ -43,6 +43,11 @@ def test_an_end_may_be_the_last_one_once_the_schedule_is_over() -> None:
     assert over(job(), NOW, now=LAST - 1) is None
 
 
+def test_an_instant_before_the_job_was_made_is_its_last_slot_too() -> None:
+    late = job(schedule=At(instant=Instant(NOW - MINUTE)), created_at=NOW, from_at=Instant(NOW - MINUTE))
+    assert over(late, NOW - MINUTE, SKIPPED, reason="overlap") == NOW - MINUTE
+
+
 @pytest.mark.parametrize(
     "changes",
     [
