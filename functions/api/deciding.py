@@ -7,10 +7,11 @@ from typing import Final
 
 from functions.api.backend import Backend
 from functions.api.changes import build_job
+from functions.api.entries import entry_of_job
 from functions.api.generations import agreed, is_resumed, skipped_by_pause, with_owed
 from functions.api.requests import CreateJob
 from functions.api.settings import RETENTION_MS
-from shared.domain.entry import entry_keys, first_unsettled
+from shared.domain.entry import first_unsettled
 from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.events import run_is_over
 from shared.domain.instants import Instant, to_rfc3339
@@ -46,8 +47,7 @@ def _first_owed(backend: Backend, job: Job, watermark: Instant) -> Instant | Non
     """The first slot that no scheduler has settled. `watermark` was read before the entry, so that it does not say more
     than it may.
     """
-    entries = map(backend.entries.get, entry_keys(job, shard_count=backend.shard_count))
-    entry = next((entry for entry in entries if entry is not None), None)
+    entry = entry_of_job(backend, job)
     return None if entry is None else first_unsettled(entry, watermark)
 
 

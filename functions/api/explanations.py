@@ -11,13 +11,13 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from functions.api.backend import Backend
 from functions.api.documents import explanation_document
 from functions.api.editor import JobEditor
+from functions.api.entries import entry_of_job, entry_of_waiting
 from functions.api.explaining import Evidence, in_question
 from functions.api.gate import call_of
 from functions.api.refusals import RunNotFound
 from functions.api.responses import Answer, answer
 from functions.api.routing import Route
 from shared.domain.access import Scope
-from shared.domain.entry import entry_keys, single_entry
 from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.instants import LAST_INSTANT, Instant
 from shared.domain.job import Job
@@ -63,11 +63,10 @@ class ExplainRoutes:
 
     def _evidence(self, job: Job, slot: Instant, run: Run | None, now: Instant) -> Evidence:
         shard = shard_of(job.job_key, self.backend.shard_count)
-        keys = entry_keys(job, shard_count=self.backend.shard_count)
         if run is not None and run.status is RunStatus.WAITING:
-            keys = (single_entry(run, shard=shard, lane=job.lane).key,)
-        # Where it was announced first: it may be parked meanwhile.
-        entry = next((found for key in keys if (found := self.backend.entries.get(key)) is not None), None)
+            entry = entry_of_waiting(self.backend, run, lane=job.lane)
+        else:
+            entry = entry_of_job(self.backend, job)
         return Evidence(job, slot, run, entry, shard, self.backend.fleet.snapshot(), now)
 
     def _run(self, job: Job, run_id: str) -> Run:

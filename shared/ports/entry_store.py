@@ -49,7 +49,7 @@ class EntryStore(Protocol):
         """
         ...
 
-    def get(self, key: EntryKey) -> Entry | None:
+    def get(self, key: EntryKey) -> StoredEntry | None:
         """Strongly consistent."""
         ...
 

@@ -12,7 +12,6 @@ from shared.adapters.dynamodb.entry_rows import StoredRow
 from shared.adapters.dynamodb.queries import Queries, Query
 from shared.adapters.dynamodb.statements import Statements, update
 from shared.config import TableNames
-from shared.domain.entry import Entry
 from shared.domain.instants import Instant
 from shared.domain.keys import EntryKey, announced_id
 
@@ -67,9 +66,9 @@ class DynamoEntryStore:
         for rows in self._queries.pages(operation, query):
             yield [StoredRow(row) for row in rows]
 
-    def get(self, key: EntryKey) -> Entry | None:
+    def get(self, key: EntryKey) -> StoredRow | None:
         row = self._row(key)
-        return None if row is None else entry_rows.read_entry(row)
+        return None if row is None else StoredRow(row)
 
     def _row(self, key: EntryKey) -> Row | None:
         answer = self._calls.repeat(
