@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from shared.domain.entry import first_slot
 from shared.domain.instants import HOUR, Instant
 from shared.domain.job import Job, JobState, is_last_slot
 from shared.domain.run import Run, RunKind, RunStatus
-from shared.domain.schedules import next_slot
+from shared.domain.schedules import is_slot, next_slot
 from shared.domain.schedules.missed import missed
 
 _OF_SCHEDULE = frozenset({RunKind.SCHEDULED, RunKind.CATCH_UP})
@@ -23,8 +24,13 @@ def completes(job: Job | None, run: Run, status: RunStatus) -> bool:
         and job.state is JobState.ACTIVE
         and (status.is_final or status is RunStatus.CANCELLED)
         and run.kind in _OF_SCHEDULE
-        and is_last_slot(job.schedule, run.slot)
+        and _leaves_nothing(job, run.slot)
     )
+
+
+def _leaves_nothing(job: Job, slot: Instant) -> bool:
+    """It is the last one. A slot of another schedule, which the job had before, is so only where this one has none."""
+    return is_last_slot(job.schedule, slot) and (is_slot(job.schedule, slot) or first_slot(job) is None)
 
 
 def perhaps_over(job: Job | None, run: Run, status: RunStatus, *, reason: str | None, now: Instant) -> Instant | None:

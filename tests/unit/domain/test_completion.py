@@ -36,6 +36,15 @@ def test_the_end_of_the_last_slot_completes_and_its_being_left_out_does_not() ->
     assert not completes(job(), make_run(LAST, kind=RunKind.MANUAL), SUCCEEDED)
 
 
+def test_a_run_of_an_earlier_schedule_completes_a_job_only_if_the_new_one_has_no_slot() -> None:
+    once = job(schedule=At(instant=NOW))
+    assert not completes(once, make_run(NOW + MINUTE), SUCCEEDED)
+    assert completes(once, make_run(NOW), SUCCEEDED)
+    later = Instant(LAST + 7)
+    assert not completes(job(), make_run(later), SUCCEEDED)
+    assert completes(job(from_at=later), make_run(later), SUCCEEDED)
+
+
 def test_an_end_may_be_the_last_one_once_the_schedule_is_over() -> None:
     assert over(job(), NOW) == LAST
     assert over(job(), LAST, SKIPPED, reason="overlap") == LAST

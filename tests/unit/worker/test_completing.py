@@ -43,6 +43,23 @@ def test_a_failed_last_slot_completes_the_job_too(shop: Workshop) -> None:
     assert shop.tables.jobs[job.job_key].state is JobState.COMPLETED
 
 
+def test_a_duplicate_of_a_run_of_an_earlier_job_of_the_id_completes_nothing(shop: Workshop) -> None:
+    """While the run of the new job goes on, and though the slot is the last one of both."""
+    earlier = shop.put_one_time()
+    shop.dispatch(earlier)
+    shop.run_all(shop.executor())
+    shop.clock.advance(MINUTE)
+    now = shop.clock.now()
+    anew = replace(earlier, generation=now, first_generation=now, from_at=now, created_at=now)
+    shop.tables.jobs[anew.job_key] = anew
+
+    shop.dispatch(earlier, earlier.from_at)
+    shop.run_all(shop.executor())
+
+    assert len(shop.target.calls) == 1
+    assert shop.tables.jobs[anew.job_key].state is JobState.ACTIVE
+
+
 def test_a_slot_before_the_last_completes_nothing(shop: Workshop) -> None:
     now = shop.clock.now()
     job = shop.put_job(schedule=Every(interval_ms=MINUTE, anchor=now, end_at=Instant(now + MINUTE)))
