@@ -106,9 +106,9 @@ class Ledger:
         self.violations.append(Violation(invariant, self.now(), detail))
 
     def erased(self, keys: Collection[RunKey]) -> None:
-        """The API was asked to forget them."""
+        """The API was asked to forget them. What was sent may be sent again: the audit misses its row."""
         for key in keys:
-            for kept in (self.rows, self.accepted, self.accepted_at, self.ends, self._last_token, self._highest):
+            for kept in (self.rows, self.accepted, self.ends, self._last_token, self._highest):
                 kept.pop(key, None)
         self.purged_runs.update(keys)
         self.executions.erased(keys)

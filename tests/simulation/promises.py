@@ -64,6 +64,9 @@ def _check_count(ledger: Ledger, live: LiveRun, generations: list[Generation]) -
     if not same:
         return
     first = same[0].job.generation
+    if live.run.generation < first:
+        # Planned by another schedule, which the job had before, and late.
+        return
     counted = ledger.counted[job.job_key, first]
     counted.add(live.run.slot)
     if len(counted) > job.schedule.max_runs:

@@ -45,7 +45,7 @@ def owed(world: World, owed_until: int) -> Iterator[tuple[Generation, Fire]]:
                 continue
             ended_at = generation.ended_at
             until = owed_until if ended_at is None else min(owed_until, ended_at - world.profile.grace_ms)
-            if generation.committed_at > until:
+            if generation.committed_at > until or _was_never_read(world, generation):
                 continue
             index = 0
             while (fire := generation.fire(index)) is not None and fire.due <= until:
@@ -73,13 +73,19 @@ def _lost_of_spans(world: World, owed_until: int) -> Iterator[Violation]:
     for generations in ledger.generations.values():
         for span, after in spans_of(generations):
             until = span.ends_before(owed_until, grace_ms=world.profile.grace_ms, after=after)
-            if span.committed_at > until:
+            if span.committed_at > until or _was_never_read(world, span.generations[-1]):
                 continue
             numbers, of_job = span.numbers, span.of_job(generations)
             for fire in span.fires(until):
                 if fire.key not in ledger.purged_runs and not ledger.is_recorded_of(fire, numbers, of_job=of_job):
                     detail = f"{fire.key} of generations {sorted(numbers)}, due {fire.due}: overtaken by a change"
                     yield Violation("I1", world.engine.now, detail)
+
+
+def _was_never_read(world: World, generation: Generation) -> bool:
+    """Its entry could be read by no node until it was ended: nobody owes what it would have fired."""
+    job = generation.job
+    return generation.ended_at is not None and (job.job_key, job.generation) in world.spoiled.schedules
 
 
 def _unfinished(world: World, owed_until: int) -> Iterator[Violation]:
