@@ -24,7 +24,7 @@ from localstack.environment import require_loopback, scrubbed
 from localstack.processes import Running
 from localstack.task_definitions import TaskSpec, wanted_tasks
 from localstack.workspace import Workspace, read_json, write_json
-from shared.config import PULSE_FOLDER_VARIABLE
+from shared.config import CLOCK_ERROR_VARIABLE, PULSE_FOLDER_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -114,6 +114,9 @@ class Supervisor:
         spec = place.spec
         pulse = str(self._workspace.subfolder("pulses") / spec.name)
         environ = {**self._environ, **self._credentials(spec.role), **dict(spec.environ), PULSE_FOLDER_VARIABLE: pulse}
+        clock_error = self._workspace.clock_error(spec.service)
+        if clock_error.exists():
+            environ[CLOCK_ERROR_VARIABLE] = str(clock_error)
         process = processes.start(
             spec.name,
             spec.command,

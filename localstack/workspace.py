@@ -34,6 +34,10 @@ class Workspace:
         """Where the tasks find AWS, if that is not the emulator itself: written by whoever makes faults."""
         return self.folder / "route.json"
 
+    def clock_error(self, service: str) -> Path:
+        """By how many milliseconds the clocks of a service's tasks are to be wrong, if a test wants that."""
+        return self.folder / f"clock-error-{service}"
+
     @property
     def steps(self) -> Path:
         """The steps of a deploy that was begun: written by `deploy` alone."""

@@ -16,6 +16,9 @@ DEPLOYMENT_VARIABLE = "CARILLON_DEPLOYMENT"
 #: The folder in which a process gives signs of life; without it there are none.
 PULSE_FOLDER_VARIABLE = "CARILLON_PULSE_FOLDER"
 
+#: For tests of a whole stack alone: a file with the milliseconds by which a node's wall clock is to be wrong.
+CLOCK_ERROR_VARIABLE = "CARILLON_CLOCK_ERROR_FILE"
+
 #: Modules whose import registers handlers, as a comma list, and the folder that they are in; a relative one begins at
 #: the folder of the worker's own code.
 HANDLERS_VARIABLE = "CARILLON_HANDLERS"

@@ -28,7 +28,7 @@ from shared.domain.limits import (
     MIN_GRACE_MS,
     MIN_TIMEOUT_MS,
 )
-from shared.domain.schedules import ONE_TIME_MISFIRE, At, Misfire, Schedule, parse_schedule
+from shared.domain.schedules import Misfire, Schedule, default_misfire, parse_schedule
 from shared.domain.targets import parse_target
 from shared.domain.templates import faults_of, is_templated
 from shared.schema import DEFAULT_LANE
@@ -82,8 +82,8 @@ def patched(job: Job, patch: Document, *, by: str, now: Instant) -> Job:
     schedule = parts.get("schedule", job.schedule)
     if "misfire" in patch:
         parts["misfire"] = _misfire_of(request.misfire, schedule)
-    elif job.misfire == _default_misfire(job.schedule):
-        parts["misfire"] = _default_misfire(schedule)
+    elif job.misfire == _default_like(job.misfire, job.schedule):
+        parts["misfire"] = _default_like(job.misfire, schedule)
     return _changed(job, parts, by=by, now=now)
 
 
@@ -236,16 +236,17 @@ def _problems_of_overlap(request: CreateJob) -> list[FieldProblem]:
     return [FieldProblem("#/max_concurrent", detail, EXAMPLES["#/max_concurrent"])]
 
 
-def _default_misfire(schedule: Schedule) -> Misfire:
-    return ONE_TIME_MISFIRE if isinstance(schedule, At) else Misfire()
+def _default_like(misfire: Misfire, schedule: Schedule) -> Misfire:
+    """The same policy with the default grace of the schedule."""
+    return replace(default_misfire(schedule), policy=misfire.policy, limit=misfire.limit)
 
 
 def _misfire_of(document: MisfireDocument, schedule: Schedule) -> Misfire:
+    misfire = replace(default_misfire(schedule), policy=document.policy, limit=document.limit)
     if "grace" not in document.model_fields_set:
-        grace_ms = _default_misfire(schedule).grace_ms
-    else:
-        grace_ms = None if document.grace is None else parse_duration(document.grace, "#/misfire/grace")
-    return Misfire(policy=document.policy, grace_ms=grace_ms, limit=document.limit)
+        return misfire
+    grace_ms = None if document.grace is None else parse_duration(document.grace, "#/misfire/grace")
+    return replace(misfire, grace_ms=grace_ms, within_gap=False)
 
 
 def _problems_of_misfire(document: MisfireDocument) -> list[FieldProblem]:

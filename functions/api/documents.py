@@ -259,8 +259,12 @@ def _retry(retry: RetryPolicy) -> Document:
 
 
 def _misfire(misfire: Misfire) -> Document:
+    shown: Document = {"policy": misfire.policy, "limit": misfire.limit}
+    if misfire.within_gap:
+        # From slot to slot another one, which no duration says: it stays what it is by being left out.
+        return shown
     grace = None if misfire.grace_ms is None else format_duration(misfire.grace_ms)
-    return {"policy": misfire.policy, "grace": grace, "limit": misfire.limit}
+    return {**shown, "grace": grace}
 
 
 def _attempt(attempt: Attempt) -> Document:

@@ -91,7 +91,9 @@ class RetryDocument(Strict):
 
 
 class MisfireDocument(Strict):
-    """A grace is a second at least, and null is for ever; left out, it is a minute, and for ever for a one-time job."""
+    """A grace is a second at least, and null is for ever. Left out, it is the gap to the next slot, from a second to a
+    minute; for a one-time job it is for ever.
+    """
 
     policy: Literal["fire_once", "fire_all", "skip"] = "fire_once"
     grace: str | None = None

@@ -38,7 +38,7 @@ def missed_until(entry: Entry, slot: Instant, now: Instant, *, passed: Instant) 
 
     A clock that is ahead finds slots late before their time: only what the store's has `passed` can be missed.
     """
-    schedule, grace_ms = entry.schedule, entry.misfire.grace_ms
+    schedule, grace_ms = entry.schedule, entry.misfire.least_grace_ms
     if schedule is None or grace_ms is None or not _is_missed(entry, slot, now, passed):
         return None
     until = Instant(max(slot, min(now - grace_ms - 1, passed)))
@@ -61,8 +61,10 @@ def decide(entry: Entry, first: Instant, last: Instant) -> list[Due]:
 
 
 def _is_missed(entry: Entry, slot: Instant, now: Instant, passed: Instant) -> bool:
-    due_at = fire_at_of(entry, slot)
-    return due_at <= passed and entry.misfire.has_missed(due_at, now=now)
+    assert entry.schedule is not None
+    if fire_at_of(entry, slot) > passed:
+        return False
+    return entry.misfire.has_missed(entry.schedule, entry.job_key, slot, now=now)
 
 
 def _due(entry: Entry, slot: Instant, kind: RunKind, lane: str, gap: Gap | None = None) -> Due:

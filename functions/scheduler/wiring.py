@@ -19,7 +19,7 @@ from shared.adapters.dynamodb.job_store import DynamoJobStore
 from shared.adapters.dynamodb.run_store import DynamoRunStore
 from shared.adapters.eventbridge import event_bus_from
 from shared.adapters.sqs.due_queue import SqsDueQueue
-from shared.adapters.system import SystemClock, SystemRandomness
+from shared.adapters.system import SystemRandomness, system_clock
 from shared.adapters.tracing import traces_from
 from shared.config import TableNames, metrics_namespace, pulse_folder, queue_urls, required, table_variable
 from shared.observability.announcing import Announcements
@@ -37,7 +37,7 @@ def build_runner(environment: Mapping[str, str]) -> Runner:
     for name in _TABLES:
         required(environment, table_variable(name))
     tables = TableNames.from_environment(environment)
-    clock, randomness = SystemClock(), SystemRandomness()
+    clock, randomness = system_clock(environment), SystemRandomness()
     # Sweeps and loads: an answer of many entries is read in a fifth of the time.
     dynamodb = directly(dynamodb_client(), "query", "batch_get_item", "batch_write_item")
     settings = Settings.from_environment(environment, node_id=f"node-{randomness.random_bytes(8).hex()}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median, quantiles
 
@@ -21,7 +21,7 @@ from localstack.receiver import Receiver, receiver
 from localstack.stack import Stack, borrowed
 from localstack.terminal import say
 from localstack.workspace import Workspace
-from shared.domain.instants import SECOND, Instant
+from shared.domain.instants import MINUTE, SECOND, Instant
 from shared.domain.run import Run, RunKind
 from tests.acceptance.waiting import wait_for
 from tests.acceptance.workload import (
@@ -192,6 +192,52 @@ def test_with_the_brake_on_nothing_starts_and_afterwards_misfires_follow_their_p
     assert gap.gap is not None
     assert (gap.reason, gap.gap.last + SECOND) == ("misfire", caught_up.slot)
     graced.remove()
+
+
+@pytest.fixture
+def clock_error(stack: Stack) -> Iterator[Callable[[int], None]]:
+    """Makes the wall clocks of all nodes wrong by so many milliseconds."""
+    path = stack.workspace.clock_error("scheduler")
+
+    def make(error_ms: int) -> None:
+        written = path.with_suffix(".new")
+        written.write_text(str(error_ms), encoding="ascii")
+        written.replace(path)
+
+    make(0)
+    stack.scale("scheduler", 0)
+    stack.scale("scheduler", 2)
+    yield make
+    path.unlink()
+
+
+def test_clocks_of_both_nodes_that_are_wrong_for_a_moment_cost_no_slot(
+    jobs: Workload, hook: Receiver, stack: Stack, clock_error: Callable[[int], None]
+) -> None:
+    jobs.wait_until_owned()
+    plain = Workload(stack)
+    plain.add(5, period_ms=10 * SECOND, misfire={"policy": "fire_once"})
+    sleep(12)
+    before, since = jobs.snapshot().leases, now()
+    clock_error(120 * SECOND)
+    sleep(5)
+    clock_error(0)
+    right_at = now()
+    sleep(15)
+
+    until = now()
+    runs = settled(plain, Instant(since - 10 * SECOND), Instant(until + 20 * SECOND))
+    runs += settled(jobs, since, until)
+    assert all(run.started_at is not None and run.started_at >= run.fire_at for run in runs)
+    assert [run for run in runs if run.enqueued_at and run.enqueued_at > until + MINUTE] == []
+    assert {number: lease.owner for number, lease in jobs.snapshot().leases.items()} == {
+        number: lease.owner for number, lease in before.items()
+    }
+    slowest = max(map(lateness_ms, runs))
+    show(f"clocks 120 s ahead for {(right_at - since) / SECOND:.1f} s: the last slot was dispatched {slowest} ms late")
+    assert slowest <= TAKEN_OVER_MS + 5 * SECOND
+    assert_one_effect_per_run(hook, runs)
+    plain.remove()
 
 
 @pytest.fixture(scope="module")

@@ -49,7 +49,7 @@ ADDED = {"added_later": {"S": "by the next version"}}
 JOB = make_job(
     schedule=Cron(expression="0 9 * * 1", timezone="Europe/Berlin"),
     retry=RetryPolicy(max_attempts=3, never_on=("4xx",)),
-    misfire=Misfire(policy="fire_all", grace_ms=MINUTE, limit=3),
+    misfire=Misfire(policy="fire_all", grace_ms=MINUTE, limit=3, within_gap=True),
     cancellation=Cancellation(CancelOutcome.RUNNING, ("r1",)),
     tags={"team": "payments"},
 )

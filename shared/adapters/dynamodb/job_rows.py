@@ -32,12 +32,13 @@ GENERATIONS_KEPT_MS = HOUR
 
 
 def misfire_to_json(misfire: Misfire) -> list[Any]:
-    return [misfire.policy, misfire.grace_ms, misfire.limit]
+    stored: list[Any] = [misfire.policy, misfire.grace_ms, misfire.limit]
+    return [*stored, True] if misfire.within_gap else stored
 
 
 def misfire_from_json(stored: list[Any]) -> Misfire:
-    policy, grace_ms, limit, *_ = stored
-    return Misfire(policy=policy, grace_ms=grace_ms, limit=limit)
+    policy, grace_ms, limit, *more = stored
+    return Misfire(policy=policy, grace_ms=grace_ms, limit=limit, within_gap=bool(more and more[0]))
 
 
 def retry_from_json(stored: dict[str, Any]) -> RetryPolicy:

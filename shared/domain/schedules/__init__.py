@@ -12,7 +12,14 @@ Daylight saving is decided in `daylight` alone, and every local time in Carillon
 from shared.domain.schedules.codec import decode, encode
 from shared.domain.schedules.document import parse_schedule, to_document
 from shared.domain.schedules.jitter import fire_at, first_to_fire, last_to_fire
-from shared.domain.schedules.misfire import ONE_TIME_MISFIRE, Gap, Misfire, MisfirePlan, plan_misfire
+from shared.domain.schedules.misfire import (
+    ONE_TIME_MISFIRE,
+    Gap,
+    Misfire,
+    MisfirePlan,
+    default_misfire,
+    plan_misfire,
+)
 from shared.domain.schedules.missed import Missed, missed
 from shared.domain.schedules.next_fire import next_fire
 from shared.domain.schedules.preview import PreviewSlot, preview
@@ -33,6 +40,7 @@ __all__ = [
     "Schedule",
     "count_slots",
     "decode",
+    "default_misfire",
     "encode",
     "fire_at",
     "first_to_fire",

@@ -8,7 +8,7 @@ from functions.api.bodies import merge_patch
 from functions.api.editor import WRITE_ATTEMPTS
 from shared.adapters.memory import MemoryJobStore
 from shared.domain.instants import HOUR, SECOND
-from shared.domain.schedules import Cron, Every
+from shared.domain.schedules import Cron, Every, Misfire
 from shared.ports import JobWrite, WriteOutcome
 from tests.unit.api.test_idempotency import Interrupted
 from tests.unit.api.world import JOB, World
@@ -98,6 +98,16 @@ def test_a_schedule_of_another_kind_replaces_the_old_one() -> None:
     assert world.send("PATCH", PATH, {"schedule": {"in": "PT9S"}}).status == 200
     assert world.send("PATCH", PATH, {"schedule": JOB["schedule"]}).status == 200
     assert world.job().misfire.grace_ms == 60 * SECOND
+
+
+def test_the_default_grace_goes_with_the_schedule_whatever_the_policy() -> None:
+    world = World()
+    world.create(misfire={"policy": "skip", "limit": 3})
+    world.send("PATCH", PATH, {"schedule": {"every": "PT5S"}})
+    assert world.job().misfire == Misfire("skip", 5 * SECOND, 3)
+    world.send("PATCH", PATH, {"misfire": {"policy": "skip", "grace": "PT30S"}})
+    world.send("PATCH", PATH, {"schedule": {"every": "PT9S"}})
+    assert world.job().misfire == Misfire("skip", 30 * SECOND, 3)
 
 
 def test_a_target_of_another_type_replaces_the_old_one() -> None:

@@ -185,6 +185,29 @@ def test_a_one_time_job_is_never_too_late_unless_it_says_so() -> None:
     assert lax.misfire == Misfire(policy="skip", grace_ms=HOUR)
 
 
+def test_the_default_grace_is_the_gap_to_the_next_slot_from_a_second_to_a_minute() -> None:
+    world = World()
+    graces = {"PT1S": "PT1S", "PT20S": "PT20S", "PT5M": "PT60S"}
+    for number, (every, grace) in enumerate(graces.items()):
+        world.create(job_id=f"every-{number}", schedule={"every": every}, misfire={"policy": "skip"})
+        shown = world.send("GET", f"/v1/jobs/every-{number}").json["misfire"]
+        assert shown == {"policy": "skip", "grace": grace, "limit": 10}
+
+
+def test_a_grace_that_differs_from_slot_to_slot_is_left_out_and_stays_so() -> None:
+    world = World()
+    uneven = {"cron": "0,10 * * * * *", "seconds": True}
+    created = world.create(job_id="uneven", schedule=uneven, misfire={"policy": "skip"})
+    assert created.misfire.within_gap
+    shown = world.send("GET", "/v1/jobs/uneven").json
+    assert shown["misfire"] == {"policy": "skip", "limit": 10}
+    world.send("PUT", "/v1/jobs/uneven", {"schedule": uneven, "target": HTTP, "misfire": shown["misfire"]})
+    assert world.job("uneven").misfire == created.misfire
+    fixed = {"schedule": uneven, "target": HTTP, "misfire": {"policy": "skip", "grace": "PT60S"}}
+    world.send("PUT", "/v1/jobs/uneven", fixed)
+    assert world.job("uneven").misfire == Misfire("skip", grace_ms=60 * SECOND)
+
+
 def test_what_an_answer_shows_can_be_sent_again() -> None:
     world = World()
     read_only = {"state_reason", "generation", "revision", "next_slots", "last_run"}

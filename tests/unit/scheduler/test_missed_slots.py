@@ -11,7 +11,7 @@ import pytest
 from shared.domain.instants import DAY, HOUR, MINUTE, SECOND, Instant, to_rfc3339
 from shared.domain.job import Job, JobState
 from shared.domain.run import Run, RunKind
-from shared.domain.schedules import Misfire, fire_at, slots
+from shared.domain.schedules import Misfire, default_misfire, fire_at, next_slot, parse_schedule, slots
 from tests.unit.scheduler.world import World, slots_of
 
 
@@ -104,6 +104,32 @@ def daily(instant: int) -> str:
     minute = instant // MINUTE % 60
     hour = instant // HOUR % 24
     return f"{minute} {hour} * * *"
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [{"every": "PT1S"}, {"every": "PT10S"}, {"every": "PT20S"}, {"cron": "*/20 * * * * *", "seconds": True}],
+    ids=str,
+)
+def test_after_an_outage_a_job_of_short_intervals_is_caught_up_once_and_then_steady(schedule: dict[str, Any]) -> None:
+    world = World()
+    world.start_node("a")
+    planned = parse_schedule(schedule, now=world.now)
+    job = world.create("tick", default_misfire(planned), **schedule)
+    world.run(MINUTE)
+    world.clock.advance(10 * MINUTE + 500)
+    back_at = world.now
+    world.sent.clear()
+    world.run(2 * MINUTE)
+
+    gap_ms = next_slot(planned, back_at) - max(each.slot for each in world.sent if each.slot <= back_at)  # type: ignore[operator]
+    [caught_up] = [each for each in world.sent if each.kind is RunKind.CATCH_UP]
+    in_time = [each for each in world.sent if each.kind is not RunKind.CATCH_UP]
+    assert slots_of(in_time) == list(range(caught_up.slot + gap_ms, world.now + 300, gap_ms))
+    assert caught_up.slot >= back_at - 2 * gap_ms - 2 * SECOND
+    [gap] = gaps(world, job)
+    assert gap.gap is not None
+    assert gap.gap.last == caught_up.slot - gap_ms
 
 
 @pytest.mark.parametrize("late_ms", [2 * SECOND, 45 * SECOND, 10 * MINUTE])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from shared.domain.errors import WriteRefused
 from shared.domain.instants import DAY, HOUR, MINUTE, SECOND, Instant
 from shared.domain.job import Job, JobState
 from shared.domain.run import Run, RunKind, RunStatus
-from shared.domain.schedules import ONE_TIME_MISFIRE, Misfire
+from shared.domain.schedules import ONE_TIME_MISFIRE, Misfire, default_misfire, parse_schedule
 from shared.domain.sharding import shard_of
 from shared.schema import TABLES
 from tests.unit.scheduler.test_missed_slots import at
@@ -70,6 +71,8 @@ def a_busy_hour() -> World:
     for policy in ("fire_once", "fire_all", "skip"):
         world.create(policy, Misfire(policy=policy), every="PT1M")
         world.create(f"{policy}-just-now", Misfire(policy=policy, grace_ms=2 * HOUR), every="PT10M")
+    uneven: dict[str, Any] = {"cron": "0,10,40 * * * * *", "seconds": True}
+    world.create("uneven", default_misfire(parse_schedule(uneven, now=world.now)), **uneven)
     world.create("patient", ONE_TIME_MISFIRE, every="PT7S")
     world.create("jittered", Misfire(policy="fire_all", grace_ms=None), every="PT1M", window="PT30S")
     world.create("once", ONE_TIME_MISFIRE, at=at(world.now + 20 * MINUTE))

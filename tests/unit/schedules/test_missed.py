@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import takewhile
+from itertools import islice, takewhile
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,10 @@ from shared.domain.schedules import (
     MisfirePlan,
     Missed,
     Schedule,
+    default_misfire,
+    fire_at,
     missed,
+    next_slot,
     plan_misfire,
     slots,
 )
@@ -118,12 +122,63 @@ def test_too_few_newest_slots_are_noticed() -> None:
         plan_misfire(Misfire(), found)
 
 
+def late_by(misfire: Misfire, planned: Schedule, slot: Instant, late_ms: int) -> bool:
+    return misfire.has_missed(planned, "acme/tick", slot, now=Instant(fire_at(planned, "acme/tick", slot) + late_ms))
+
+
 def test_a_fire_is_missed_once_it_is_past_its_grace() -> None:
-    policy = Misfire(grace_ms=MINUTE)
-    assert not policy.has_missed(NOW, now=Instant(NOW + MINUTE))
-    assert policy.has_missed(NOW, now=Instant(NOW + MINUTE + 1))
+    policy, planned = Misfire(grace_ms=MINUTE), schedule(cron="* * * * *")
+    assert not late_by(policy, planned, NOW, MINUTE)
+    assert late_by(policy, planned, NOW, MINUTE + 1)
+
+
+@pytest.mark.parametrize(
+    ("planned", "grace_ms"),
+    [
+        ({"every": "PT1S"}, SECOND),
+        ({"every": "PT20S"}, 20 * SECOND),
+        ({"every": "PT20S", "window": "PT20S"}, 20 * SECOND),
+        ({"every": "PT5M"}, MINUTE),
+        ({"cron": "*/5 * * * *"}, MINUTE),
+    ],
+)
+def test_by_default_a_fire_is_missed_when_the_next_is_due_but_not_within_a_second_and_after_a_minute_at_the_latest(
+    planned: dict[str, Any], grace_ms: int
+) -> None:
+    planned_schedule = schedule(**planned)
+    misfire = default_misfire(planned_schedule)
+    assert misfire == Misfire(grace_ms=grace_ms)
+
+
+def test_the_default_grace_of_a_cron_with_seconds_is_the_gap_to_its_next_slot() -> None:
+    planned = schedule(cron="0,10,11 * * * * *", seconds=True)
+    misfire = default_misfire(planned)
+    graces = {0: 10 * SECOND, 10 * SECOND: SECOND, 11 * SECOND: 49 * SECOND}
+    minute = at("2026-06-01T10:00Z")
+    for second, grace_ms in graces.items():
+        slot = Instant(minute + second)
+        assert not late_by(misfire, planned, slot, grace_ms), second
+        assert late_by(misfire, planned, slot, grace_ms + 1), second
+    daily = schedule(cron="0 0 12 * * *", seconds=True)
+    noon = at("2026-06-01T12:00Z")
+    assert not late_by(default_misfire(daily), daily, noon, MINUTE)
+    assert late_by(default_misfire(daily), daily, noon, MINUTE + 1)
+
+
+def test_the_default_grace_ends_when_the_next_slot_fires_wherever_jitter_carries_it() -> None:
+    planned = schedule(cron="0,10,11 * * * * *", seconds=True, window="PT30S")
+    misfire = default_misfire(planned)
+    for slot in islice(slots(planned, NOW), 30):
+        following = next_slot(planned, slot)
+        assert following is not None
+        due_at, next_due = (fire_at(planned, "acme/tick", each) for each in (slot, following))
+        grace_ms = min(max(next_due - due_at, SECOND), MINUTE)
+        assert not late_by(misfire, planned, slot, grace_ms)
+        assert late_by(misfire, planned, slot, grace_ms + 1)
 
 
 def test_a_one_time_job_is_never_too_late() -> None:
     """B05."""
-    assert not ONE_TIME_MISFIRE.has_missed(NOW, now=Instant(NOW + 3650 * DAY))
+    once = schedule(at="2026-06-11T10:00:00Z")
+    assert default_misfire(once) == ONE_TIME_MISFIRE
+    assert not late_by(ONE_TIME_MISFIRE, once, at("2026-06-11T10:00Z"), 3650 * DAY)

@@ -76,7 +76,14 @@ _MEMBERS: Final[dict[str, Schema]] = {
         ),
     },
     "max_concurrent": nullable(COUNT),
-    "misfire": record({"policy": one_of("fire_once", "fire_all", "skip"), "grace": nullable(DURATION), "limit": COUNT}),
+    "misfire": record(
+        {"policy": one_of("fire_once", "fire_all", "skip"), "grace": nullable(DURATION), "limit": COUNT},
+        optional=("grace",),
+        about=(
+            "What becomes of fires that are later than `grace`; null: none is. The default is the gap to the next slot "
+            "(at most 60 s, at least 1 s). It is left out where the gaps of a cron with seconds differ."
+        ),
+    ),
     "keep_after_completion": DURATION,
     "generation": COUNT,
     "revision": {**COUNT, "description": "What the ETag says. It rises with each change of the job."},
