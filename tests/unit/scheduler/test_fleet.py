@@ -195,3 +195,20 @@ def test_a_shard_whose_take_was_never_answered_is_taken_again() -> None:
     assert world.fleet.take(Lease(2), owner="a") is not None
     node.plan_once()
     assert node.shards[2].lease.epoch == 2
+
+
+def test_a_shard_that_was_anothers_meanwhile_is_dropped_before_it_is_taken_again() -> None:
+    """So that what is in memory always has the epoch that the table has: the owner alone says what was lost."""
+    world = World()
+    node = world.start_node("a")
+    node.plan_once()
+    before = dict(node.shards)
+    for number in range(SHARDS):
+        taken = world.fleet.take(world.fleet.snapshot().lease(number), owner="gone")
+        assert taken is not None
+        assert world.fleet.disown(taken)
+    node.plan_once()
+    assert all(node.shards[number] is not before[number] for number in range(SHARDS))
+    leases = world.fleet.snapshot().leases
+    assert {number: shard.lease.epoch for number, shard in node.shards.items()} == dict.fromkeys(range(SHARDS), 3)
+    assert {number: lease.epoch for number, lease in leases.items()} == dict.fromkeys(range(SHARDS), 3)
