@@ -23,6 +23,7 @@ from shared.domain.schedules import fire_at, next_slot
 class Fires:
     wheels: Wheels
     unsettled: Unsettled
+    lead_ms: int
     overdue: Overdue = field(default_factory=Overdue)
     #: What could not be fired, for the log.
     failures: list[tuple[str, Exception]] = field(default_factory=list)
@@ -91,11 +92,28 @@ class Fires:
 
     # What the watermark waits for ------------------------------------------------------------------------------------
 
-    def lag_ms(self, now: Instant, *, lead_ms: int) -> int:
+    def next_tick(self, now: Instant) -> Instant | None:
+        """When there is something to do: `now` for at once, None when nothing waits."""
+        if self.overdue:
+            return now
+        due = self.wheels.next_due(Instant(now + self.lead_ms))
+        return None if due is None else Instant(due - self.lead_ms)
+
+    def lag_ms(self, now: Instant) -> int:
         """How long ago the oldest slot was due that is not settled, or the wheels were last found drained."""
         oldest = self.overdue.oldest
-        lag_ms = self.unsettled.lag_ms(now, lead_ms=lead_ms)
+        lag_ms = self.unsettled.lag_ms(now, lead_ms=self.lead_ms)
         return lag_ms if oldest is None else max(lag_ms, now - oldest)
+
+    def owed_since(self, now: Instant) -> Instant | None:
+        """Since when the oldest slot is due that is not settled; None when all that is due is. While nobody looks into
+        the wheels, such as under the brake, it may say too early an instant.
+        """
+        looked_at = Instant(now - self.lead_ms)
+        if self.next_tick(looked_at) == looked_at:
+            return Instant(now - self.lag_ms(now))
+        oldest = self.unsettled.oldest()
+        return oldest if oldest is not None and oldest <= now else None
 
     def safe_watermark(self, *, read_until: Instant, stored: Instant) -> Instant | None:
         oldest = self.overdue.oldest

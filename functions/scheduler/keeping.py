@@ -144,4 +144,4 @@ class Keeper:
         if settled:
             self.owned.ports.entries.clear_fresh(settled)
             with self.owned.lock:
-                shard.cleared_fresh(settled)
+                shard.fresh.cleared({key.entry_id for key in settled})

@@ -156,13 +156,13 @@ class Ownership:
     def lag_ms(self, now: Instant) -> int:
         """Of the shard that is furthest behind."""
         with self.lock:
-            return max((shard.lag_ms(now) for shard in self.shards.values()), default=0)
+            return max((shard.fires.lag_ms(now) for shard in self.shards.values()), default=0)
 
     def take_stock(self) -> None:
         """Of what the shards owe, which the next beat tells: that waits for no lock."""
         now = self.ports.clock.now()
         with self.lock:
-            owed = {number: shard.owed_since(now) for number, shard in self.shards.items()}
+            owed = {number: shard.fires.owed_since(now) for number, shard in self.shards.items()}
         self.owed_since = {number: since for number, since in owed.items() if since is not None}
 
     def beat_once(self) -> None:

@@ -1,8 +1,7 @@
 """One owned shard in memory: its entries, their next slots in a timing wheel, and what is not settled yet.
 
-No I/O and no clock: a node feeds it with entries and time, and carries out what it asks for. `absorb` is the take-over
-rule, `expire` the tick, `settle` and `safe_watermark` the watermark (`fires.py` holds what is due, `coverage.py` what
-was read).
+No I/O and no clock: a node feeds it with entries and time. `absorb` is the take-over rule, `expire` the tick, `settle`
+and `safe_watermark` the watermark (`fires.py` holds what is due, `coverage.py` what was read).
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from functions.scheduler.aside import Aside
 from functions.scheduler.coverage import Coverage, Reading
 from functions.scheduler.due import Due, fire_at_of
-from functions.scheduler.fires import Fires, fires_at
+from functions.scheduler.fires import Fires
+from functions.scheduler.freshness import Freshness
 from functions.scheduler.herds import Herds
 from functions.scheduler.past import Past
 from functions.scheduler.resident import Resident, find, resident_of
@@ -38,30 +38,31 @@ class Shard:
     coverage: Coverage = field(default_factory=Coverage)
     unreadable: Unreadable = field(default_factory=Unreadable)
     herds: Herds = field(default_factory=Herds)
-    #: Entries that fire up to here were looked for before their sweep.
     looked_until: Instant = Instant(0)
     fires: Fires = field(init=False)
     past: Past = field(init=False)
+    fresh: Freshness = field(init=False)
     #: For `tidy_once`: entries to delete, to move, and those whose last slot no worker had: none ends their job.
     to_delete: dict[str, None] = field(default_factory=dict)
     to_move: dict[str, Instant] = field(default_factory=dict)
     exhausted: list[Entry] = field(default_factory=list)
     #: An entry whose next slot is further away waits in the table. Shrinks when memory runs short.
     residency_ms: int = field(init=False)
-    #: By `key_of`, as are the timers, `_fresh` and `_leaving`.
+    #: By `key_of`, as are the timers and `_leaving`.
     _residents: dict[str, Resident] = field(default_factory=dict)
     #: What becomes of an entry once everything of it is settled: deleted (None) or moved to this instant.
     _leaving: dict[str, Instant | None] = field(default_factory=dict)
     _tombstones: dict[str, Entry] = field(default_factory=dict)
-    _fresh: dict[str, None] = field(default_factory=dict)
     _aside: Aside = field(default_factory=Aside)
     #: The table was read since the shard was taken: of a shard loaded before, the last owner has met more since.
     _is_caught_up: bool = True
 
     def __post_init__(self) -> None:
         self.residency_ms = self.timing.residency_ms
-        self.fires = Fires(Wheels(self.started_at), Unsettled(drained_until=self.lease.watermark))
+        unsettled = Unsettled(drained_until=self.lease.watermark)
+        self.fires = Fires(Wheels(self.started_at), unsettled, self.timing.lead_ms)
         self.past = Past(self._residents, self.fires)
+        self.fresh = Freshness(self._residents, self.fires)
 
     @property
     def number(self) -> int:
@@ -73,38 +74,15 @@ class Shard:
 
     @property
     def unsettled_count(self) -> int:
-        """Slots that are in flight, or wait for the misfire policy's decision."""
         return len(self.fires.unsettled) + len(self.fires.overdue)
 
     @property
     def held_count(self) -> int:
-        """What the entries in memory weigh, those on their way back to the table included."""
         return len(self._residents) + len(self.to_move)
 
     @property
     def resident_keys(self) -> list[str]:
         return list(self._residents)
-
-    def next_tick(self, now: Instant) -> Instant | None:
-        """When `expire` has something to do: `now` for at once, None when nothing waits."""
-        if self.fires.overdue:
-            return now
-        due = self.fires.wheels.next_due(Instant(now + self.timing.lead_ms))
-        return None if due is None else Instant(due - self.timing.lead_ms)
-
-    def lag_ms(self, now: Instant) -> int:
-        """How long ago the oldest slot was due that is not settled, or the wheel was last found drained."""
-        return self.fires.lag_ms(now, lead_ms=self.timing.lead_ms)
-
-    def owed_since(self, now: Instant) -> Instant | None:
-        """Since when the oldest slot is due that is not settled; None when all that is due is. While nobody looks into
-        the wheel, such as under the brake, it may say too early an instant.
-        """
-        looked_at = Instant(now - self.timing.lead_ms)
-        if self.next_tick(looked_at) == looked_at:
-            return Instant(now - self.lag_ms(now))
-        oldest = self.fires.unsettled.oldest()
-        return oldest if oldest is not None and oldest <= now else None
 
     def taken(self, lease: Lease) -> None:
         """Owned from now on; no watermark until the table was read once more."""
@@ -150,31 +128,28 @@ class Shard:
 
     def absorb(self, entry: Entry, now: Instant, reading: Reading | None = None) -> None:
         """Take in an entry as it was read. Meeting it again changes nothing; raises what its schedule does."""
-        if reading is not None and entry.entry_id in reading.gone:
-            return
-        if find(self._residents, entry) or self._aside.holds(entry, now):
+        is_gone = reading is not None and entry.entry_id in reading.gone
+        if is_gone or find(self._residents, entry) or self._aside.holds(entry, now):
             return
         # First of all: what cannot be used must change nothing either.
         slot = first_unsettled(entry, self.lease.watermark)
+        due_at = None if slot is None else fire_at_of(entry, slot)
         self.unreadable.take_back(entry.entry_id)
         if not self._supersedes(entry):
             return
         if entry.is_tombstone:
             self._tombstones[entry.job_key] = entry
             return
-        if slot is not None and entry.next_at >= fire_at_of(entry, slot) > now + self.residency_ms:
+        if due_at is not None and entry.next_at >= due_at > now + self.residency_ms:
             # It lies where it belongs, and is read again when its time is near.
             self.coverage.without(entry.next_at)
             return
         resident = resident_of(entry, slot)
-        if entry.fresh:
-            self._fresh[resident.key] = None
-        self._place(resident, None if slot is None else fire_at_of(entry, slot), now)
+        self.fresh.met(resident)
+        self._place(resident, due_at, now)
 
     def set_aside(self, entry: StoredEntry, now: Instant) -> bool:
-        """It cannot be used: whether that was not known. Nothing of it is lost, for it stays in the table, and is
-        parked there, fresh, where the watermark spoke for it until now.
-        """
+        """It cannot be used: whether that was not known. It stays in the table, fresh from now on: nothing is lost."""
         named = schedule_of(entry.entry_id)
         known = None if named is None else self._residents.get(named[0])
         if named is not None and known is not None and known.generation < named[1]:
@@ -202,8 +177,9 @@ class Shard:
         """Forget the entry. What is in flight of it stays unsettled until its answer is known."""
         key = resident.key
         self.fires.forget(resident)
-        for kept in (self._fresh, self._leaving, self._residents):
-            kept.pop(key, None)
+        self.fresh.forget(key)
+        self._leaving.pop(key, None)
+        self._residents.pop(key, None)
         self.coverage.left(resident.entry_id)
 
     def _place(self, resident: Resident, due: Instant | None, now: Instant) -> None:
@@ -282,10 +258,9 @@ class Shard:
             self.exhausted.append(due.entry)
         if due.is_resent:
             return
-        if not self.fires.unsettled.settle(due):
-            return
+        was_waited_for = self.fires.unsettled.settle(due)
         resident = find(self._residents, due.entry)
-        if resident is None:
+        if resident is None or not was_waited_for:
             return
         resident.unsettled -= 1
         if resident.unsettled == 0 and resident.key in self._leaving:
@@ -321,21 +296,4 @@ class Shard:
         """The watermark is durable: from now on it speaks for these entries, which are to be marked not fresh."""
         self.lease = lease
         self.fires.unsettled.checkpointed()
-        # In flight before the watermark: met, and fired, while the checkpoint was on its way.
-        pinned = self.fires.entries_until(lease.watermark)
-        fresh = [self._residents[key] for key in self._fresh]
-        settled = [each for each in fresh if self._is_behind(each, lease.watermark) and each.entry_id not in pinned]
-        return [EntryKey(self.number, each.entry_id) for each in settled]
-
-    def _is_behind(self, resident: Resident, watermark: Instant) -> bool:
-        """The entry fired, and its next slot in the wheel lies behind the watermark."""
-        if not resident.is_fresh or resident.next_at > watermark:
-            return False
-        return resident.slot is None or fires_at(resident, resident.slot) > watermark
-
-    def cleared_fresh(self, keys: list[EntryKey]) -> None:
-        """The table says so of these entries, so the watermark is all that matters of them from now on."""
-        cleared = {key.entry_id for key in keys}
-        for key in [key for key in self._fresh if self._residents[key].entry_id in cleared]:
-            self._residents[key].is_fresh = False
-            del self._fresh[key]
+        return [EntryKey(self.number, entry_id) for entry_id in self.fresh.behind(lease.watermark)]

@@ -174,7 +174,7 @@ class NodeProcess:
                 ripe_at = at if len(lane.waiting) >= BATCH else lane.oldest_at + node.dispatcher.outbox.patience
                 idle_ms = min(idle_ms, (max(ripe_at, lane.paused_until) - at) * SECOND)
         for shard in node.shards.values():
-            due = shard.next_tick(now)
+            due = shard.fires.next_tick(now)
             if due is not None:
                 idle_ms = min(idle_ms, due - now)
         return int(max(idle_ms, HOT_MS))

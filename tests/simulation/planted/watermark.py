@@ -21,13 +21,13 @@ def _checkpoint_after_clearing(self: Keeper) -> None:
     for shard in list(self.owned.shards.values()):
         fired = [
             EntryKey(shard.number, resident.entry_id)
-            for key in list(shard._fresh)
+            for key in list(shard.fresh._fresh)
             if (resident := shard._residents[key]).slot is None
             or resident.slot != first_unsettled(resident.entry, shard.lease.watermark)
         ]
         if fired:
             self.owned.ports.entries.clear_fresh(fired)
-            shard.cleared_fresh(fired)
+            shard.fresh.cleared({key.entry_id for key in fired})
     _CHECKPOINT(self)
 
 
