@@ -38,7 +38,7 @@ def misfire_to_json(misfire: Misfire) -> list[Any]:
 
 def misfire_from_json(stored: list[Any]) -> Misfire:
     policy, grace_ms, limit, *more = stored
-    return Misfire(policy=policy, grace_ms=grace_ms, limit=limit, within_gap=bool(more and more[0]))
+    return Misfire(policy=policy, grace_ms=grace_ms, limit=limit, within_gap=more[:1] == [True])
 
 
 def retry_from_json(stored: dict[str, Any]) -> RetryPolicy:
