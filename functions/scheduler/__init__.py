@@ -55,10 +55,11 @@ what is parked only where the last load does not reach. An entry that another no
 node may do in the second in which it loses the shard, is met by the next load: late, but it is fresh, so W, which may
 have passed it meanwhile, says nothing about it.
 
-Bounded memory. A node holds so many entries at most (`capacity.py`). Near the cap, the residency shrinks and what fires
-later goes back to the table; at the cap, loads stop. W may pass only what was read: it ends where a load was cut, and
-before any entry that went back, until a read that began after the move was done has covered that place again. Sweeps
-cover it too, two seconds ahead, so what does not fit is still on time.
+Bounded memory. A node holds so many entries at most (`capacity.py`), each counted with what it weighs: a hundred days
+that a job excludes count as twenty entries, once for all that have the same (`weights.py`). Near the cap, the residency
+shrinks and what fires later goes back to the table; at the cap, loads stop. W may pass only what was read: it ends
+where a load was cut, and before any entry that went back, until a read that began after the move was done has covered
+that place again. Sweeps cover it too, two seconds ahead, so what does not fit is still on time.
 
 Bounded steps. One tick takes so many slots from the wheels at most, and each lane holds so many that wait for its
 queue (`room.py`). Each lane has wheels of its own, so what finds no room stays where it is and holds up no other lane;

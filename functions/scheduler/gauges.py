@@ -25,7 +25,6 @@ COUNTED = MappingProxyType(
         "overlooked": "overlooked",
         "unaudited": "unaudited",
         "skipped_misfire": "skipped",
-        "set_aside": "set_aside",
     }
 )
 
@@ -69,7 +68,8 @@ class Gauges:
         failures = node.owned.setbacks.count
         failed, self._failures = failures - self._failures, failures
         shards = list(node.shards.values())
-        aside = sum(len(shard.unreadable) for shard in shards) + len(node.owned.setbacks)
+        # Entries that could not be fired since it was last asked, and what it goes without now.
+        aside = added.get("set_aside", 0) + sum(len(shard.unreadable) for shard in shards) + len(node.owned.setbacks)
         return {
             **{name: added[of] for name, of in COUNTED.items() if of in added},
             **node.ports.announcements.measured(),

@@ -5,9 +5,10 @@ of what it weighs as it was read. What many have alike (`Terms`, their schedule)
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from functions.scheduler.weights import Weights
 from shared.domain.entry import Entry
 from shared.domain.instants import Instant
 from shared.domain.keys import announced_id, parked_id, schedule_name
@@ -99,8 +100,14 @@ def find(residents: Mapping[str, Resident], entry: Entry) -> Resident | None:
     return resident if resident is not None and resident.generation == entry.generation else None
 
 
-def resident_of(entry: Entry, slot: Instant | None) -> Resident:
+def resident_of(entry: Entry, slot: Instant | None, weights: Weights) -> Resident:
     """`slot` is the next that is to be fired."""
+    schedule = weights.take(entry.schedule, is_single=entry.is_single)
+    rest: Terms | Entry
+    if entry.is_single:
+        rest = replace(entry, schedule=schedule)
+    else:
+        rest = shared_terms(entry.shard, entry.lane, entry.misfire, entry.kind)
     # Equal instants become one object: half a million times 32 bytes.
     from_at = Instant(entry.generation) if entry.from_at == entry.generation else entry.from_at
     next_at = from_at if entry.next_at == from_at else entry.next_at
@@ -112,6 +119,6 @@ def resident_of(entry: Entry, slot: Instant | None) -> Resident:
         is_parked=entry.key.is_parked,
         is_fresh=entry.fresh,
         slot=slot,
-        schedule=entry.schedule,
-        rest=entry if entry.is_single else shared_terms(entry.shard, entry.lane, entry.misfire, entry.kind),
+        schedule=schedule,
+        rest=rest,
     )

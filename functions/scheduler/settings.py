@@ -58,7 +58,8 @@ class Settings:
     #: Of the rows that the scheduler writes itself (a skipped gap, a refused dispatch).
     run_retention_ms: int = RUN_RETENTION_DAYS * DAY
     catch_up_per_second: float = 50.0
-    #: Entries in memory, at about 400 B each: with them a node takes less than 300 MB of its 512.
+    #: Entries in memory, at 600 B each at most: with them a node takes less than 300 MB of its 512. Heavier ones count
+    #: for several.
     most_residents: int = 500_000
     senders: int = SENDERS
     #: Slots that one tick takes from the wheels, so that it does not take long, and those that wait for each lane.

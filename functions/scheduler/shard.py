@@ -19,6 +19,7 @@ from functions.scheduler.resident import Resident, find, resident_of
 from functions.scheduler.room import Room
 from functions.scheduler.unreadable import Unreadable
 from functions.scheduler.unsettled import Unsettled
+from functions.scheduler.weights import Weights
 from functions.scheduler.wheels import Wheels
 from shared.domain.entry import Entry, first_unsettled
 from shared.domain.fleet import Lease
@@ -54,6 +55,7 @@ class Shard:
     _leaving: dict[str, Instant | None] = field(default_factory=dict)
     _tombstones: dict[str, Entry] = field(default_factory=dict)
     _aside: Aside = field(default_factory=Aside)
+    _weights: Weights = field(default_factory=Weights)
     #: The table was read since the shard was taken: of a shard loaded before, the last owner has met more since.
     _is_caught_up: bool = True
 
@@ -78,7 +80,7 @@ class Shard:
 
     @property
     def held_count(self) -> int:
-        return len(self._residents) + len(self.to_move)
+        return len(self._residents) + len(self.to_move) + self._weights.in_entries
 
     @property
     def resident_keys(self) -> list[str]:
@@ -144,7 +146,7 @@ class Shard:
             # It lies where it belongs, and is read again when its time is near.
             self.coverage.without(entry.next_at)
             return
-        resident = resident_of(entry, slot)
+        resident = resident_of(entry, slot, self._weights)
         self.fresh.met(resident)
         self._place(resident, due_at, now)
 
@@ -164,8 +166,7 @@ class Shard:
         if entry.schedule is None and entry.is_single:
             return True
         tombstone, known = self._tombstones.get(entry.job_key), self._residents.get(entry.job_key)
-        others = [each.generation for each in (tombstone, known) if each is not None]
-        if any(generation > entry.generation for generation in others):
+        if any(each is not None and each.generation > entry.generation for each in (tombstone, known)):
             return False
         if known is not None:
             self._drop(known)
@@ -179,13 +180,12 @@ class Shard:
         self.fires.forget(resident)
         self.fresh.forget(key)
         self._leaving.pop(key, None)
-        self._residents.pop(key, None)
+        if self._residents.pop(key, None) is not None:
+            self._weights.let_go(resident.schedule, is_single=resident.is_single)
         self.coverage.left(resident.entry_id)
 
     def _place(self, resident: Resident, due: Instant | None, now: Instant) -> None:
-        """The next slot, which fires at `due`, goes into the wheel; an entry with a far one, or none, goes back to the
-        table.
-        """
+        """The next slot, which fires at `due`, goes into the wheel; with none, or a far one, the entry is let go."""
         self._residents[resident.key] = resident
         if due is not None and due - now <= self.residency_ms:
             earlier_ms = self.herds.earlier_ms(due, resident.lane, now)

@@ -23,6 +23,8 @@ from shared.adapters.dynamodb.attributes import (
 
 #: Different values that a shared column keeps.
 SHARED_VALUES = 8_192
+#: A longer document is rarely another's, and thousands of them would fill the memory.
+SHARED_LENGTH = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +76,17 @@ def document_column(
 
 def shared_column(name: str, to_json: Callable[[Any], Any], from_json: Callable[[Any], Any]) -> Column:
     """A document of which many rows have the same: they get one value, which must be immutable."""
-    read = lru_cache(maxsize=SHARED_VALUES)(lambda stored: from_json(json.loads(stored)))
-    return _column(name, lambda value: document(to_json(value)), lambda value: read(read_text(value)), None, name)
+
+    def decode(stored: str) -> Any:
+        return from_json(json.loads(stored))
+
+    shared = lru_cache(maxsize=SHARED_VALUES)(decode)
+
+    def read(value: Value) -> Any:
+        stored = read_text(value)
+        return shared(stored) if len(stored) <= SHARED_LENGTH else decode(stored)
+
+    return _column(name, lambda value: document(to_json(value)), read, None, name)
 
 
 def write_columns(columns: Sequence[Column], value: object) -> Row:

@@ -24,7 +24,7 @@ from shared.domain.schedules.missed import Missed, missed
 from shared.domain.schedules.next_fire import next_fire
 from shared.domain.schedules.preview import PreviewSlot, preview
 from shared.domain.schedules.slots import count_slots, is_slot, last_slot, next_slot, slots
-from shared.domain.schedules.values import At, Cron, Every, Schedule
+from shared.domain.schedules.values import At, Cron, Every, Excluded, Schedule
 from shared.domain.schedules.zones import tzdata_version, zone, zone_names
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "At",
     "Cron",
     "Every",
+    "Excluded",
     "Gap",
     "Misfire",
     "MisfirePlan",

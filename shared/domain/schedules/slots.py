@@ -95,7 +95,7 @@ def excluded_days(exclude: Excluded) -> frozenset[int]:
     return _day_numbers(tuple(day for day, _ in exclude)) if exclude else _NO_DAYS
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _day_numbers(dates: tuple[date, ...]) -> frozenset[int]:
     return frozenset(day.toordinal() - EPOCH_ORDINAL for day in dates)
 

@@ -120,3 +120,15 @@ def test_what_is_owed_is_told_by_the_beat_from_when_it_is_due_until_it_is_settle
     world.run(5 * SECOND)
     [told] = [node.owed_since for node in world.tables.nodes.values()]
     assert told == {}
+
+
+def test_what_cannot_be_read_and_what_could_not_be_fired_are_told_as_one_sum() -> None:
+    world = World()
+    node = world.start_node("a")
+    world.run(2 * SECOND)
+    gauges = gauges_of(world)
+    next(iter(node.shards.values())).unreadable.put("unreadable", world.now)
+    node.counts.set_aside += 2
+
+    assert gauges.take()["set_aside"] == 3
+    assert gauges.take()["set_aside"] == 1
