@@ -12,8 +12,8 @@ demo: ## bring the whole system up on this machine and watch it fire jobs
 test: ## everything that must be green
 	$(BOOTSTRAP) test
 
-up: ## start the local stack and leave it running
-	$(BOOTSTRAP) up
+up: ## start the local stack, or renew the one that runs: make up SETTINGS='{"handlers": ...}' ROLES=1
+	$(BOOTSTRAP) up $(if $(SETTINGS),--settings '$(SETTINGS)') $(if $(ROLES),--roles)
 
 down: ## stop the local stack
 	$(BOOTSTRAP) down

@@ -7,13 +7,14 @@ is written down before it is waited for, so whatever ends this process, the next
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from localstack import emulator, processes
 from localstack.certificate import certificate_in, trusting
 from localstack.processes import Running
 from localstack.running import Stack, StackFailed
-from localstack.start import USUAL, Variant, bring_up, fingerprint_of, keep
+from localstack.start import USUAL, Variant, bring_up, fingerprint_of, keep, renew
 from localstack.toolchain.paths import INFRA
 from localstack.workspace import Workspace, read_json
 
@@ -29,16 +30,29 @@ SUPERVISOR_GRACE_SECONDS = 45.0
 USE_SECONDS = 600.0
 
 
-def up(workspace: Workspace | None = None, *, app: Path = INFRA, say: Callable[[str], None] = print) -> Stack:
-    """The local stack of this checkout, to stay up: the one that runs, if it is of the same sources, else a new one.
+def up(
+    workspace: Workspace | None = None,
+    *,
+    app: Path = INFRA,
+    say: Callable[[str], None] = print,
+    settings: Mapping[str, Any] | None = None,
+    enforces_roles: bool = False,
+) -> Stack:
+    """The local stack of this checkout, to stay up: the one that runs, with what has changed deployed into it, or a new
+    one. Without `settings` the one that runs keeps its own.
 
     Raises:
-        StackFailed, NotReady, EmulatorFailed, DeployFailed, SettingsDiffer: it did not come up, and nothing is left.
+        StackFailed, NotReady, EmulatorFailed, DeployFailed, SettingsDiffer: it did not come up, and nothing is left of
+            a new one.
         UnsafeTarget: it would not have been this machine's emulator.
     """
     workspace = workspace or Workspace()
-    with workspace.locked():
-        stack = _up(workspace, app, say)
+    with ExitStack() as meanwhile:
+        if enforces_roles:
+            meanwhile.enter_context(trusting(certificate_in(workspace.subfolder("."))))
+        meanwhile.enter_context(workspace.locked())
+        chosen = read_json(workspace.state).get("settings", {}) if settings is None else settings
+        stack = _up(workspace, app, say, Variant(chosen, enforces_roles))
         keep(workspace, {**read_json(workspace.state), "stays": True})
         return stack
 
@@ -87,17 +101,21 @@ def clear(workspace: Workspace, *, say: Callable[[str], None]) -> None:
     # A deploy outlives the `up` that was killed, and would go on with the next emulator.
     steps = [Running.read(step) for step in read_json(workspace.steps).get("steps", [])]
     processes.stop(steps, grace_seconds=processes.FINISH_GRACE_SECONDS)
-    supervisor = [Running.read(state["supervisor"])] if "supervisor" in state else []
-    processes.stop(supervisor, grace_seconds=SUPERVISOR_GRACE_SECONDS)
-    # Only a killed supervisor leaves tasks.
-    orphans = [Running.read(task) for task in read_json(workspace.tasks).get("tasks", [])]
-    processes.stop([task for task in orphans if task.is_alive()], grace_seconds=SUPERVISOR_GRACE_SECONDS)
+    _stop_tasks(workspace, state)
     server = [Running.read(state["emulator"])] if "emulator" in state else []
     processes.stop(server, grace_seconds=emulator.GRACE_SECONDS)
     for path in (workspace.state, workspace.tasks, workspace.route, workspace.steps, workspace.outputs):
         path.unlink(missing_ok=True)
     if state:
         say("the local stack is down")
+
+
+def _stop_tasks(workspace: Workspace, state: Mapping[str, Any]) -> None:
+    supervisor = [Running.read(state["supervisor"])] if "supervisor" in state else []
+    processes.stop(supervisor, grace_seconds=SUPERVISOR_GRACE_SECONDS)
+    # Only a killed supervisor leaves tasks.
+    orphans = [Running.read(task) for task in read_json(workspace.tasks).get("tasks", [])]
+    processes.stop([task for task in orphans if task.is_alive()], grace_seconds=SUPERVISOR_GRACE_SECONDS)
 
 
 def _up(workspace: Workspace, app: Path, say: Callable[[str], None], variant: Variant = USUAL) -> Stack:
@@ -109,12 +127,23 @@ def _up(workspace: Workspace, app: Path, say: Callable[[str], None], variant: Va
     if workspace.is_used():
         say("the local stack is in use by another command, of other sources; waiting for it to end")
         processes.wait_until(lambda: not workspace.is_used(), timeout_seconds=USE_SECONDS, pause_seconds=1.0)
+    if _is_up(state) and can_be_renewed(state, variant):
+        # What fails here leaves the stack that runs as it is, for the next `up`.
+        stop_tasks = partial(_stop_tasks, workspace, state)
+        return renew(
+            workspace, dict(state), say, app=app, fingerprint=fingerprint, variant=variant, stop_tasks=stop_tasks
+        )
     clear(workspace, say=say)
     try:
         return bring_up(workspace, app, fingerprint, say, variant)
     except BaseException:
         clear(workspace, say=say)
         raise
+
+
+def can_be_renewed(state: Mapping[str, Any], variant: Variant) -> bool:
+    """An emulator enforces roles or does not, from its start to its end."""
+    return bool(state.get("enforces_roles")) == variant.enforces_roles
 
 
 def _is_up(state: Mapping[str, Any]) -> bool:

@@ -38,6 +38,12 @@ class Variant:
     settings: Mapping[str, Any] = field(default_factory=dict)
     enforces_roles: bool = False
 
+    @property
+    def folders(self) -> list[Path]:
+        """What the stack is made of besides the checkout: handlers of somebody's own."""
+        folder = (self.settings.get("handlers") or {}).get("folder")
+        return [] if folder is None else [(ROOT / str(folder)).resolve()]
+
 
 USUAL = Variant()
 
@@ -45,9 +51,40 @@ USUAL = Variant()
 def bring_up(
     workspace: Workspace, app: Path, fingerprint: str, say: Callable[[str], None], variant: Variant = USUAL
 ) -> Stack:
+    """A new one, with a new key at a new address."""
     state = _start_emulator(workspace, say, enforces_roles=variant.enforces_roles)
-    endpoint = state["endpoint"]
     say("deploying the CDK app into it (half a minute or so)")
+    return _fill(workspace, state, say, app=app, fingerprint=fingerprint, variant=variant)
+
+
+def renew(
+    workspace: Workspace,
+    state: dict[str, Any],
+    say: Callable[[str], None],
+    *,
+    app: Path,
+    fingerprint: str,
+    variant: Variant,
+    stop_tasks: Callable[[], None],
+) -> Stack:
+    """The same emulator, with what has changed deployed into it: address, key, jobs and runs stay. Tasks go on until
+    the deploy has succeeded, and start again then: with code of theirs that may have changed.
+    """
+    say("deploying what has changed into the stack that runs")
+    return _fill(workspace, state, say, app=app, fingerprint=fingerprint, variant=variant, stop_tasks=stop_tasks)
+
+
+def _fill(
+    workspace: Workspace,
+    state: dict[str, Any],
+    say: Callable[[str], None],
+    *,
+    app: Path,
+    fingerprint: str,
+    variant: Variant,
+    stop_tasks: Callable[[], None] = lambda: None,
+) -> Stack:
+    endpoint = state["endpoint"]
     outputs = deploy(workspace, endpoint, app=app, settings=variant.settings)
     changed = complete(workspace.assembly, endpoint)
     if variant.enforces_roles:
@@ -55,11 +92,13 @@ def bring_up(
     workspace.log("verify").write_text("".join(f"{line}\n" for line in changed), encoding="utf-8")
     say(f"deployed; what the emulator had dropped of {len(changed)} resources was set by API (logs/verify.log)")
     state |= {"outputs": outputs, "cluster": outputs["ClusterName"], "services": services_of(outputs)}
-    state |= {"key": issue_demo_key(endpoint, outputs)}
+    if not state.get("key"):
+        state |= {"key": issue_demo_key(endpoint, outputs)}
     stack = Stack.read(workspace, state)
+    stop_tasks()
     _start_tasks(workspace, state, stack, say)
     _wait_until_useful(state, stack, say)
-    state |= {"fingerprint": fingerprint}
+    state |= {"fingerprint": fingerprint, "settings": dict(variant.settings)}
     keep(workspace, state)
     return stack
 
@@ -143,7 +182,7 @@ def keep(workspace: Workspace, state: dict[str, Any]) -> None:
 
 def fingerprint_of(app: Path, variant: Variant = USUAL) -> str:
     seen = hashlib.sha256((ROOT / "uv.lock").read_bytes() + repr(variant).encode())
-    folders = [ROOT / name for name in SOURCES] + [app]
+    folders = [ROOT / name for name in SOURCES] + [app, *variant.folders]
     for path in sorted(path for folder in folders for path in folder.rglob("*") if path.is_file()):
         if not NOT_SOURCES.intersection(path.parts):
             seen.update(str(path).encode() + b"\0" + path.read_bytes() + b"\0")

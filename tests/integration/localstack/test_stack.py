@@ -86,6 +86,19 @@ def test_a_second_start_finds_the_first(small: Stack) -> None:
     assert small.tasks() == tasks
 
 
+def test_a_start_of_other_sources_renews_the_stack_that_runs(small: Stack, workspace: Workspace) -> None:
+    server, tasks = server_of(workspace), small.tasks()
+
+    renewed = stack.up(workspace, app=SMALL_APP, settings={"network": {}})
+
+    assert server_of(workspace) == server
+    assert (renewed.api_url, renewed.key) == (small.api_url, small.key)
+    assert renewed.tasks().keys() == tasks.keys()
+    assert not set(renewed.tasks().values()) & set(tasks.values())
+    # Its settings are its own until others are given.
+    assert stack.up(workspace, app=SMALL_APP).tasks() == renewed.tasks()
+
+
 def test_a_service_can_be_scaled(small: Stack) -> None:
     small.scale("worker", 2)
     assert small.tasks().keys() == TASKS | {"worker-1"}
