@@ -10,9 +10,8 @@ from unittest.mock import patch
 from functions.scheduler import recording
 from functions.scheduler.due import Due
 from functions.scheduler.membership import Observer
-from functions.scheduler.reading import Pages, Reader
 from functions.scheduler.shard import Shard
-from shared.domain.instants import SECOND, Instant
+from shared.domain.instants import SECOND
 from shared.domain.run import Run
 from shared.domain.timing import Timing
 from shared.ports import RunStore
@@ -45,10 +44,6 @@ def _settle_and_leave_the_job(self: Shard, due: Due, *, by_row: bool = False) ->
 _SETTLE = Shard.settle
 
 
-def _announced_pages(self: Reader, shard: Shard, since: Instant, until: Instant) -> Pages:
-    yield from self.owned.ports.entries.announced(shard.number, since=since, until=until)
-
-
 REQUIRED = (
     Mutant("short_sweep", "sweeps look back MARGIN, not 15 s", _short_sweep),
     Mutant(
@@ -59,12 +54,6 @@ REQUIRED = (
     ),
 )
 FOUND = (
-    Mutant(
-        "parked_unswept",
-        "a sweep reads what is parked where the last load does not reach",
-        instead(Reader, "_pages", _announced_pages),
-        worlds=lambda profile: profile.most_residents is not None,
-    ),
     Mutant(
         "refused_waits",
         "a run whose single fire the queue refuses for good waits no longer",

@@ -189,7 +189,7 @@ def test_rows_of_earlier_versions_know_no_first_generation(is_single_fire: bool)
 
 def test_the_end_of_a_run_of_an_earlier_job_of_the_id_completes_nothing() -> None:
     once = replace(job(at=at(NOW + 5_000)), generation=NOW + 7, first_generation=NOW + 7)
-    run = Run("acme/x", "r", RunKind.SCHEDULED, Instant(NOW + 9_000), NOW, RunStatus.SUCCEEDED, NOW + 6)
+    run = Run("acme/x", "r", RunKind.SCHEDULED, Instant(NOW + 5_000), NOW, RunStatus.SUCCEEDED, NOW + 6)
     assert not completes(once, run, RunStatus.SUCCEEDED)
     assert completes(once, replace(run, generation=NOW + 7), RunStatus.SUCCEEDED)
 

@@ -61,13 +61,14 @@ def long_cron(number: int) -> str:
 
 def worst(world: World, kind: str, number: int) -> dict[str, Any]:
     soon = to_rfc3339(Instant(world.now + HOUR + number))
-    return {
+    documents: dict[str, dict[str, Any]] = {
         "own calendars": {"every": "PT15M", "anchor": soon, "exclude": holidays(number)},
         "one calendar": {"every": "PT15M", "anchor": soon, "exclude": holidays(0)},
         "one-time": {"at": soon, "exclude": holidays(number)},
         "long cron": {"cron": long_cron(number)},
         "plain": {"every": "PT15M", "anchor": soon},
-    }[kind]
+    }
+    return documents[kind]
 
 
 @pytest.mark.parametrize("kind", ["own calendars", "one calendar", "one-time", "long cron", "plain"])
