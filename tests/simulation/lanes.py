@@ -8,7 +8,8 @@ from random import Random
 
 from shared.adapters.memory import MemoryDueQueue, SeededRandomness
 from shared.domain.instants import DAY, SECOND, Instant
-from shared.domain.message import VERSION, Dispatch, decode, encode
+from shared.domain.keys import RunKey
+from shared.domain.message import VERSION, Dispatch, encode
 from shared.ports import Delivery, SendReport
 from shared.schema import LANE_RETENTION_DAYS
 from tests.simulation.engine import Engine, Task
@@ -119,7 +120,7 @@ class SimulatedLane(MemoryDueQueue):
         if self._profile.aged and not self.is_healed:
             oldest = self._true.now() - LANE_RETENTION_DAYS * DAY
             for message_id in [each for each in self._messages if self._sent_at.get(each, oldest) < oldest]:
-                self._ledger.expired(decode(self._messages.pop(message_id).body).key)
+                self._ledger.expired(_key_in(self._messages.pop(message_id).body))
 
     def hide(self, delivery: Delivery, *, seconds: int) -> None:
         super().hide(delivery, seconds=seconds)
@@ -128,7 +129,7 @@ class SimulatedLane(MemoryDueQueue):
     def lose_all(self) -> None:
         """Purged by an operator, or expired."""
         for message in self._messages.values():
-            self._ledger.purged_runs.add(decode(message.body).key)
+            self._ledger.purged_runs.add(_key_in(message.body))
         self._messages.clear()
 
     def next_visible_at(self) -> Instant | None:
@@ -142,3 +143,9 @@ class SimulatedLane(MemoryDueQueue):
             if message.receive_count == 0 and message.visible_at > soon:
                 message.visible_at = Instant(self._true.now() + self._random.randint(0, 10_000))
         self._tell()
+
+
+def _key_in(body: str) -> RunKey:
+    """Of a message of any version."""
+    document = json.loads(body)
+    return RunKey(document["job_key"], document["run_id"])
