@@ -75,8 +75,9 @@ def _unplanned(ledger: Ledger, rows: Rows, _until: int) -> Iterator[str]:
 def _early(ledger: Ledger, rows: Rows, _until: int) -> Iterator[str]:
     for job_id, found in rows.items():
         for row in found:
-            if row["started_at"] is not None and to_ms(row["started_at"]) < to_ms(row["fire_at"]):
-                yield f"{job_id}: {row['run_id']} started at {row['started_at']}, before {row['fire_at']}"
+            # Its `fire_at` moves on with each attempt that it waits for; no job here has a window, so the slot was it.
+            if row["started_at"] is not None and to_ms(row["started_at"]) < to_ms(row["slot"]):
+                yield f"{job_id}: {row['run_id']} started at {row['started_at']}, before its slot"
     for delivery in ledger.deliveries:
         if delivery.came_at < delivery.slot:
             yield f"{delivery.job_id}: {delivery.run_id} was delivered {delivery.slot - delivery.came_at} ms early"
