@@ -2,42 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from shared.adapters.memory.entry_store import MemoryEntryStore
-from shared.domain.entry import Entry
-from shared.domain.errors import MessageUnreadable
 from shared.domain.instants import MINUTE, Instant
 from shared.domain.keys import EntryKey
 from shared.domain.schedules import Cron
+from tests.later_release import OfALaterRelease
 from tests.unit.api.world import World
 
 PATH = "/v1/jobs/nightly-report"
-
-
-@dataclass(frozen=True, slots=True)
-class OfALaterRelease:
-    """Where it lies can be told, and not what it says."""
-
-    entry: Entry
-
-    @property
-    def entry_id(self) -> str:
-        return self.entry.entry_id
-
-    @property
-    def next_at(self) -> Instant:
-        return self.entry.next_at
-
-    @property
-    def is_spoken_for(self) -> bool:
-        return self.entry.is_spoken_for
-
-    def read(self) -> Entry:
-        raise MessageUnreadable("another version wrote it")
 
 
 class LaterEntries(MemoryEntryStore):

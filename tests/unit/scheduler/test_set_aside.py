@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,29 +20,8 @@ from shared.domain.keys import EntryKey
 from shared.domain.schedules import Cron, Misfire
 from shared.domain.sharding import shard_of
 from shared.ports import StoredEntry
+from tests.later_release import OfALaterRelease
 from tests.unit.scheduler.world import SHARDS, World, slots_of
-
-
-@dataclass(frozen=True)
-class OfALaterRelease:
-    """Where it lies is known, and nothing else."""
-
-    entry: Entry
-
-    @property
-    def entry_id(self) -> str:
-        return self.entry.entry_id
-
-    @property
-    def next_at(self) -> Instant:
-        return self.entry.next_at
-
-    @property
-    def is_spoken_for(self) -> bool:
-        return self.entry.is_spoken_for
-
-    def read(self) -> Entry:
-        raise MessageUnreadable("a stored schedule of another version", version=2)
 
 
 class OldRelease(MemoryEntryStore):
