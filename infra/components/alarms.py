@@ -210,7 +210,7 @@ def _of_nodes(watched: Watched) -> Iterator[Rule]:
     )
     yield Rule(
         "Clock skew",
-        "The clock of a node is off by so much that it takes no shard.",
+        "The clock of a node is off by so much that it fires nothing and takes no shard.",
         of("clock_skew", most),
         threshold=CLOCK_GUARD_MS,
         points=2,

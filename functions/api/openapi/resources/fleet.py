@@ -16,7 +16,8 @@ OPERATIONS: Final[Operations] = {
         description=(
             "A node is `silent` when its beat has not changed for 4 s, and `unknown` at the first look of the process "
             "that answers. `lag_ms` is how long the oldest slot of a shard has been due that is not settled, 0 when "
-            "nothing is owed; of a shard whose owner is gone or silent, how far its watermark lies back."
+            "nothing is owed; of a shard whose owner is gone or silent, how far its watermark lies back. A node whose "
+            "clock is more than 5 s off DynamoDB's neither fires nor skips anything until the two agree again."
         ),
     ),
     ("PUT", "/v1/fleet/firing"): Operation(

@@ -61,6 +61,10 @@ _RUN: Final = record(
         "progress": nullable(TEXT),
         "attempts": {
             "type": "array",
+            "description": (
+                "An attempt whose worker dies is one too: another worker takes the run over, within 45 s with the "
+                "default lease."
+            ),
             "items": record(
                 {
                     "attempt": COUNT,
