@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Final
 
+from shared.domain.completion import kept_until
 from shared.domain.instants import SECOND, Instant
 from shared.domain.job import Job, JobState, first_to_come, next_generation
 from shared.domain.keys import gap_id_of, run_id_of
@@ -56,8 +57,11 @@ def _kept_since(job: Job, after: Job, since: Instant, now: Instant) -> Instant:
 
 
 def _has_same_slots(job: Job, after: Job, since: Instant, until: Instant) -> bool:
-    if since >= until or job.schedule == after.schedule:
+    if job.schedule == after.schedule:
         return True
+    if since >= until:
+        # Made by a host whose clock was ahead. The slots of another schedule count from now all the same.
+        return False
     first, last = Instant(since - 1), Instant(until - 1)
     return missed(job.schedule, first, last, newest=_COMPARED) == missed(after.schedule, first, last, newest=_COMPARED)
 
@@ -72,8 +76,7 @@ def _resumed(job: Job, after: Job, now: Instant) -> Job:
     after = replace(after, from_at=since, paused_at=None, resumed_generation=after.generation)
     if after.schedule == job.schedule and next_slot(after.schedule, Instant(since - 1)) is None:
         # Its time passed while it was paused; active, a one-time job would fire late.
-        expires_at = Instant(now + after.keep_after_completion_ms)
-        return replace(after, state=JobState.COMPLETED, expires_at=expires_at)
+        return replace(after, state=JobState.COMPLETED, expires_at=kept_until(after, now))
     return after
 
 

@@ -95,7 +95,7 @@ class RecordedEditor(JobEditor):
         self, call: Call, job_id: str, *, only: JobFilter = ANY_JOB, is_erased: bool = False
     ) -> tuple[Change, Cancellation]:
         change, cancellation = JobEditor.cancel(self, call, job_id, only=only, is_erased=is_erased)
-        self.ledger.answered(change.job, frozenset(cancellation.run_ids))
+        self.ledger.answered(change.job, frozenset(cancellation.run_ids), more=cancellation.more)
         return change, cancellation
 
     def _tell(self, job: Job) -> None:

@@ -29,6 +29,8 @@ class Generation:
     #: True time at which the API told its caller, and what it named.
     answered_at: int | None = None
     named: frozenset[str] = frozenset()
+    #: What the answer only counted, for it had no room for more names.
+    unnamed: frozenset[str] = frozenset()
     ended_at: int | None = None
     #: How many of its fires are known to be settled.
     settled: int = 0

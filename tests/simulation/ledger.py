@@ -46,6 +46,11 @@ class Start:
     token: int
 
 
+def _is_over(row: Run) -> bool:
+    """What has ended, was cancelled by somebody, or found no place, a newer generation does not fire."""
+    return row.status.is_final or row.cancel_requested_at is not None or row.reason == "overlap"
+
+
 #: No schedule made these.
 _ASKED_FOR = frozenset({RunKind.MANUAL, RunKind.BACKFILL})
 
@@ -110,6 +115,8 @@ class Ledger:
         for key in keys:
             for kept in (self.rows, self.accepted, self.ends, self._last_token, self._highest):
                 kept.pop(key, None)
+        self.asked_to_end.difference_update(keys)
+        self.cancelled.difference_update(keys)
         self.purged_runs.update(keys)
         self.executions.erased(keys)
 
@@ -134,10 +141,15 @@ class Ledger:
 
     def completed(self, job: Job) -> None:
         """Where runs exclude each other, the last slot may be left out for one that goes on: then that ends the job."""
-        rows = [run for run in self.rows.values() if run.job_key == job.job_key and run.kind in _OF_SCHEDULE]
+        if job.overlap == "allow":
+            return
+        lives = [each.job.generation for each in self.generations[job.job_key] if each.job.created_at == job.created_at]
+        of_job = [run for run in self.rows.values() if run.job_key == job.job_key and run.generation >= min(lives)]
+        rows = [run for run in of_job if run.kind in _OF_SCHEDULE]
         last = max(rows, key=lambda run: run.slot, default=None)
+        is_left_out = last is not None and last.status is RunStatus.SKIPPED and last.reason == "overlap"
         going_on = [run.key for run in rows if run.status.is_alive]
-        if self.executions.is_strict and last is not None and last.status is RunStatus.SKIPPED and going_on:
+        if self.executions.is_strict and is_left_out and going_on:
             self.violate("completion", f"{job.job_key} is completed, though {going_on} go on")
 
     def generation_of(self, job_key: str, generation: int) -> Generation | None:
@@ -161,9 +173,7 @@ class Ledger:
     def is_recorded(self, fire: Fire, generation: int) -> bool:
         """A run row, or a gap, stands for this slot as this generation planned it."""
         row = self.rows.get(fire.key)
-        # What somebody cancelled, a newer generation does not fire.
-        has_ended = row is not None and (row.status.is_final or row.cancel_requested_at is not None)
-        if row is not None and (has_ended or row.generation >= generation):
+        if row is not None and (_is_over(row) or row.generation >= generation):
             return True
         # The row that says so is put only where none is; one of an older generation stays.
         if row is not None and self.refused.get(fire.key, 0) >= generation:
@@ -176,12 +186,16 @@ class Ledger:
         under an earlier one of this very job, which begins with the generation `of_job`.
         """
         row, first = self.rows.get(fire.key), min(numbers)
-        if row is not None and row.generation >= of_job and (row.status.is_final or row.cancel_requested_at):
+        if row is not None and row.generation >= of_job and _is_over(row):
             return True
         if row is not None and (row.generation >= first or self.refused.get(fire.key, 0) >= first):
             return True
-        gaps = (run for run in self.gaps[fire.key.job_key] if run.generation in numbers and run.gap is not None)
-        return any(run.gap.first <= fire.slot <= run.gap.last for run in gaps if run.gap is not None)
+        for run in self.gaps[fire.key.job_key]:
+            # A pause of this job took it for good, whatever pauses come after.
+            is_of = run.generation in numbers or (run.reason == "paused" and run.generation >= of_job)
+            if is_of and run.gap is not None and run.gap.first <= fire.slot <= run.gap.last:
+                return True
+        return False
 
     def is_settled(self, fire: Fire, generation: int) -> bool:
         """It is in the queue, or recorded."""
@@ -267,7 +281,7 @@ class Ledger:
         if holding.answered_at is None or holding.job.state not in {JobState.PAUSED, JobState.CANCELLED}:
             return
         if holding.job.state is JobState.CANCELLED:
-            if start.key.run_id not in holding.named:
+            if start.key.run_id not in holding.named | holding.unnamed:
                 self.violate("I4", f"{start.host} started {start.key} after the DELETE that did not name it")
             return
         first_token, first_at = self.first_claims.get(start.key, (start.token, start.at))
@@ -283,13 +297,15 @@ class Ledger:
         if read_at > holding.committed_at:
             self.violate("I4", f"{start.host} started {start.key}, claimed and read after the pause was answered")
 
-    def answered(self, job: Job, named: frozenset[str]) -> None:
-        """The API told its caller what it wrote, and which runs may still start."""
+    def answered(self, job: Job, named: frozenset[str], *, more: int = 0) -> None:
+        """The API told its caller what it wrote, and which runs may still start: those named, and `more` of them."""
         generation = self.generation_of(job.job_key, job.generation)
         if generation is None:
             self.violate("I4", f"{job.job_key}: an answer about generation {job.generation}, which was never written")
         elif generation.answered_at is None:
             generation.answered_at, generation.named = self.now(), named
+            rows = [row for row in self.rows.values() if row.job_key == job.job_key and row.status.is_alive]
+            generation.unnamed = frozenset(row.run_id for row in rows) if more else frozenset()
         elif generation.named != named and generation.ended_at is None:
             # Of a job created anew meanwhile, a late DELETE may name runs of its successor: they start rightly.
             self.violate("I4", f"{job.job_key}: a second DELETE names {sorted(named)}, not {sorted(generation.named)}")

@@ -33,13 +33,19 @@ def check_begin(ledger: Ledger, live: LiveRun) -> None:
 
 def _check_pauses(ledger: Ledger, live: LiveRun, generations: list[Generation]) -> None:
     """What was due within a pause, as the API wrote it, does not start once the job is resumed."""
-    run, due = live.run, ledger.due_of.get(live.run.key)
+    job, run, due = live.job, live.run, ledger.due_of.get(live.run.key)
+    assert job is not None
     if due is None or run.attempts_before or any(key == run.key for key, _ in _earlier(ledger, live)):
         return
+    planned = ledger.generation_of(job.job_key, run.generation)
+    asked_at = planned.job.schedule if planned is not None and isinstance(planned.job.schedule, At) else None
     claimed_at = ledger.claims.get((run.key, run.token), ledger.now())
     for pause, resume in pairwise(generations):
         is_pause = pause.job.state is JobState.PAUSED and resume.job.state is JobState.ACTIVE
-        is_same = pause.job.schedule == resume.job.schedule and pause.job.created_at == resume.job.created_at
+        is_same = pause.job.schedule == resume.job.schedule
+        is_same = is_same and pause.job.created_at == resume.job.created_at == job.created_at
+        # Asked for after the pause: a time a little in the past, which may lie in it.
+        is_same = is_same and asked_at in (None, pause.job.schedule)
         if is_pause and is_same and pause.since <= due < resume.since and claimed_at > resume.committed_at:
             ledger.violate("pause", f"{run.key}, due at {due} in a pause from {pause.since} on, starts after it")
 
@@ -53,7 +59,7 @@ def _check_count(ledger: Ledger, live: LiveRun, generations: list[Generation]) -
     """`max_runs` counts over all changes that leave what the schedule is."""
     job = live.job
     assert job is not None
-    if job.schedule.max_runs is None or isinstance(job.schedule, At):
+    if job.schedule.max_runs is None or isinstance(job.schedule, At) or live.run.attempts_before:
         return
     same: list[Generation] = []
     for generation in generations:
@@ -64,7 +70,7 @@ def _check_count(ledger: Ledger, live: LiveRun, generations: list[Generation]) -
     if not same:
         return
     first = same[0].job.generation
-    if live.run.generation < first:
+    if live.run.generation < first or live.run.slot < same[0].since:
         # Planned by another schedule, which the job had before, and late.
         return
     counted = ledger.counted[job.job_key, first]

@@ -69,7 +69,8 @@ class RecordedJobStore(MemoryJobStore):
             self._ledger.job_written(change.job)
             entry = change.put_entry
             if entry is not None:
-                self._ledger.check_settled(entry, entry.next_at, "a new entry")
+                # A fresh one starts at its first slot, though it may lie under a later instant, where a sweep looks.
+                self._ledger.check_settled(entry, entry.from_at if entry.fresh else entry.next_at, "a new entry")
             self._spoiled.written(change)
         return outcome
 

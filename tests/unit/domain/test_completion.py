@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -91,4 +92,7 @@ def test_a_row_stays_for_the_attempts_of_earlier_slots_and_that_of_a_single_slot
 
     assert kept_until(job(**brief), NOW) > NOW + DAY + MINUTE
     assert kept_until(job(**brief | {"keep_after_completion_ms": 7 * DAY}), NOW) == NOW + 7 * DAY
-    assert kept_until(job(**brief | {"schedule": At(instant=NOW)}), NOW) == NOW
+    once = job(**brief | {"schedule": At(instant=NOW)})
+    assert kept_until(once, NOW) == NOW
+    # It was of another schedule before, of which a run may wait for its next attempt.
+    assert kept_until(replace(once, generation=once.generation + 1), NOW) > NOW + DAY + MINUTE

@@ -75,6 +75,19 @@ def test_a_schedule_that_moves_its_slots_counts_from_the_change() -> None:
     assert min(rig.slots) >= changed_at
 
 
+def test_the_slots_of_another_schedule_count_from_now_though_a_clock_that_was_ahead_made_the_job() -> None:
+    rig = whole()
+    rig.clock.step(45 * SECOND)
+    rig.create(schedule={"every": "PT1H"})
+    rig.clock.step(-45 * SECOND)
+    now = rig.clock.now()
+    assert rig.job.from_at > now
+
+    rig.send("PATCH", PATH, {"schedule": {"every": "PT10S"}})
+
+    assert rig.job.from_at == now
+
+
 @pytest.mark.parametrize("patch", [{"misfire": {"policy": "skip"}}, {"lane": "long"}, {"schedule": {"max_runs": 2}}])
 def test_a_job_that_is_changed_while_its_last_run_runs_completes(patch: dict[str, Any]) -> None:
     rig = whole()
