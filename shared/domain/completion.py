@@ -61,6 +61,6 @@ def kept_until(job: Job, ended_at: Instant) -> Instant:
     """When the row of a job goes that is completed now. Not before a run of one of its earlier slots is over, which may
     still wait for its next attempt and needs the definition for it: also one of the schedule that it had before.
     """
-    has_one_slot = job.is_one_time and job.is_of_first_generation
+    has_one_slot = job.is_one_time and not job.was_rescheduled
     longest_ms = 0 if has_one_slot else job.retry.max_age_ms + job.timeout_ms + _SLACK_MS
     return Instant(ended_at + max(job.keep_after_completion_ms, longest_ms))

@@ -131,16 +131,12 @@ class Job:
 
     def has_planned(self, generation: int) -> bool:
         """What is of this generation was planned for this job, and not for an earlier one of its id."""
-        return generation >= self._first_generation
+        return generation >= (self.created_at if self.first_generation is None else self.first_generation)
 
     @property
-    def is_of_first_generation(self) -> bool:
-        """No change has made another one: all its runs are of the schedule that it has."""
-        return self.generation == self._first_generation
-
-    @property
-    def _first_generation(self) -> int:
-        return self.created_at if self.first_generation is None else self.first_generation
+    def was_rescheduled(self) -> bool:
+        """It had another schedule before. Rows of earlier versions do not say so."""
+        return self.read_at is not None and self.read_at > self.created_at
 
 
 def next_generation(previous: int, now: Instant) -> int:

@@ -95,4 +95,4 @@ def test_a_row_stays_for_the_attempts_of_earlier_slots_and_that_of_a_single_slot
     once = job(**brief | {"schedule": At(instant=NOW)})
     assert kept_until(once, NOW) == NOW
     # It was of another schedule before, of which a run may wait for its next attempt.
-    assert kept_until(replace(once, generation=once.generation + 1), NOW) > NOW + DAY + MINUTE
+    assert kept_until(replace(once, read_at=Instant(once.created_at + 1)), NOW) > NOW + DAY + MINUTE
