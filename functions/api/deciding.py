@@ -28,6 +28,8 @@ _RUNS_LOOKED_AT: Final = 20
 def decided(backend: Backend, job: Job, decide: Callable[[Job, Instant], Job]) -> tuple[Job, Instant]:
     """What becomes of the job, and when. A new generation goes by what the schedulers have settled, and by a clock that
     agrees with the store's.
+
+    Raises InvalidRequest for an `at` whose run is there: one slot is one run, also of an earlier job of the id.
     """
     now = backend.clock.now()
     after = decide(job, now)
@@ -36,6 +38,8 @@ def decided(backend: Backend, job: Job, decide: Callable[[Job, Instant], Job]) -
     answer = backend.fleet.lease(shard_of(job.job_key, backend.shard_count))
     if (as_stored := agreed(now, answer.store_time)) != now:
         now, after = as_stored, decide(job, as_stored)
+    if after.schedule != job.schedule:
+        _check_untaken(backend, after, "at")
     if job.state is JobState.ACTIVE:
         after = with_owed(job, after, _first_owed(backend, job, answer.lease.watermark))
     elif is_resumed(job, after):
@@ -71,20 +75,18 @@ def built_over(backend: Backend, over: Job, request: CreateJob, *, by: str, now:
     now = max(now, Instant(max(own, default=Instant(0)) + 1))
     built = build_job(request, owner_id=over.owner_id, job_id=over.job_id, by=by, now=now)
     job = recreated(built, over)
-    if isinstance(job.schedule, At):
-        slot = job.schedule.instant
-        run = backend.runs.get(RunKey(job.job_key, run_id_of(slot)))
-        if run is not None and not may_be_fired_anew(run, job.generation):
-            raise InvalidRequest(_is_taken(request, job, run.status))
+    _check_untaken(backend, job, next((name for name in ("at", "in") if request.schedule.get(name) is not None), "at"))
     return job
 
 
-def _is_taken(request: CreateJob, job: Job, status: str) -> FieldProblem:
-    assert isinstance(job.schedule, At)
+def _check_untaken(backend: Backend, job: Job, member: str) -> None:
+    if not isinstance(job.schedule, At):
+        return
     slot = job.schedule.instant
-    pointer = next(name for name in ("at", "in") if request.schedule.get(name) is not None)
-    detail = (
-        f"the job that had the id {job.job_id} before has a run of {to_rfc3339(slot)} already, which is {status}; take "
-        "another instant, or another job_id"
-    )
-    return FieldProblem(f"#/schedule/{pointer}", detail, to_rfc3339(Instant(job.created_at + 1000)))
+    run = backend.runs.get(RunKey(job.job_key, run_id_of(slot)))
+    if run is not None and not may_be_fired_anew(run, job.generation):
+        detail = (
+            f"the id {job.job_id} has a run of {to_rfc3339(slot)} already, which is {run.status}; take another "
+            "instant, or another job_id"
+        )
+        raise InvalidRequest(FieldProblem(f"#/schedule/{member}", detail, to_rfc3339(Instant(job.updated_at + 1000))))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Annotated, Literal
 
@@ -22,7 +22,7 @@ from functions.api.responses import Answer, answer
 from functions.api.routing import JSON_BODY, Route
 from functions.api.tags import tags_of
 from functions.api.tracing import current_trace
-from shared.domain.access import Chosen, Scope
+from shared.domain.access import Chosen, Receipt, Scope
 from shared.domain.errors import FieldProblem, InvalidRequest
 from shared.domain.instants import Instant
 from shared.domain.job import Job, JobState
@@ -78,12 +78,10 @@ class FailureRoutes:
         """The rate is kept over all redrives of the owner: each begins where the one before ends."""
         call = call_of(request)
         choice = self._choice(call, body)
-        jobs = self.backend.jobs.get_many({run.job_key for run in choice.runs}) if choice.runs else {}
-        obstacles = {run.key: obstacle for run in choice.runs if (obstacle := _obstacle(jobs.get(run.job_key)))}
-        redriven = choice.known | {key: Redriven(key, obstacle) for key, obstacle in obstacles.items()}
-        for redrive in self._spread(call, body, [run for run in choice.runs if run.key not in obstacles]):
+        redriven = dict(choice.known)
+        for redrive in self._spread(call, body, choice.runs):
             run = redrive.run
-            outcome = PLANNED if body.dry_run else self._plan(redrive, jobs[run.job_key])
+            outcome = PLANNED if body.dry_run else self._plan(redrive, choice.jobs[run.job_key])
             is_refused = outcome not in {PLANNED, REDRIVEN}
             redriven[run.key] = Redriven(run.key, outcome, None if is_refused else redrive.starts_at)
         if not body.dry_run:
@@ -95,27 +93,46 @@ class FailureRoutes:
     def _choice(self, call: Call, body: RedriveRuns) -> _Choice:
         """The runs that this request is about, though it be sent again when others have failed."""
         page, keyed = self._selected(call, body), call.keyed
+        choice = self._choice_of(page.items, page.cursor)
         if body.dry_run or keyed is None:
-            return _choice_of(page)
+            return choice
         # Before anything is planned, so that whoever dies on the way has said what is to be.
-        chosen = [Chosen(run.key, run.token) for run in page.items]
+        chosen = [Chosen(run.key, run.token, _obstacle(choice.jobs.get(run.job_key))) for run in page.items]
         mine = keyed.receipt_of_choice(chosen, page.cursor, self.backend.clock.now())
         receipt = self.backend.access.put_receipt(mine)
         if receipt is None:
-            return _choice_of(page)
+            return choice
         keyed.check(receipt)
+        return self._chosen_before(receipt)
+
+    def _chosen_before(self, receipt: Receipt) -> _Choice:
         rows = self.backend.runs.get_many([each.key for each in receipt.chosen])
         known, left = {}, []
         for each in receipt.chosen:
             run = rows.get(each.key)
-            if run is not None and run.token == each.token:
+            if each.obstacle is not None:
+                # It may run by now, but this request has been answered.
+                known[each.key] = Redriven(each.key, each.obstacle)
+            elif run is None:
+                known[each.key] = Redriven(each.key, "changed")
+            elif run.token == each.token:
                 left.append(run)
             else:
-                # Planned by this request when it was sent before, or else gone.
-                known[each.key] = (
-                    Redriven(each.key, "changed") if run is None else Redriven(each.key, REDRIVEN, run.fire_at)
-                )
-        return _Choice([each.key for each in receipt.chosen], left, known, receipt.next_cursor)
+                # Planned by this request when it was sent before.
+                known[each.key] = Redriven(each.key, REDRIVEN, run.fire_at)
+        choice = self._choice_of(left, receipt.next_cursor)
+        return replace(choice, keys=[each.key for each in receipt.chosen], known=known | choice.known)
+
+    def _choice_of(self, runs: Sequence[Run], next_cursor: str | None) -> _Choice:
+        jobs = self.backend.jobs.get_many({run.job_key for run in runs}) if runs else {}
+        obstacles = {run.key: obstacle for run in runs if (obstacle := _obstacle(jobs.get(run.job_key)))}
+        return _Choice(
+            [run.key for run in runs],
+            [run for run in runs if run.key not in obstacles],
+            jobs,
+            {key: Redriven(key, obstacle) for key, obstacle in obstacles.items()},
+            next_cursor,
+        )
 
     def _spread(self, call: Call, body: RedriveRuns, runs: Sequence[Run]) -> Iterator[Redrive]:
         start = self.backend.clock.now()
@@ -148,15 +165,12 @@ class FailureRoutes:
 class _Choice:
     #: In the order of the list of failed runs.
     keys: Sequence[RunKey]
-    #: Those to be run again, as they are now.
+    #: Those to be run again, as they are now, and their jobs.
     runs: Sequence[Run]
+    jobs: Mapping[str, Job]
     #: What became of the others.
     known: dict[RunKey, Redriven]
     next_cursor: str | None
-
-
-def _choice_of(page: Page[Run]) -> _Choice:
-    return _Choice([run.key for run in page.items], page.items, {}, page.cursor)
 
 
 def _check_choice(wanted: Wanted, *, is_all: bool) -> None:

@@ -142,7 +142,13 @@ class Settler:
     def _complete(self, run: Run, ended_at: Instant) -> None:
         job = self.job_store.get(run.job_key)
         if job is not None:
-            done = complete(self.job_store, [Ended(job, run, run.status, ended_at)])
+            done = complete(
+                self.job_store,
+                self.run_store,
+                [Ended(job, run, run.status, ended_at)],
+                read=self.job_store.get_many,
+                now=self.clock.now(),
+            )
             self.announcements.add(job_completed(each.job, at=each.ended_at) for each in done)
 
     def _bury(self, delivery: Delivery, lane: str, letter: DeadLetter) -> None:

@@ -16,16 +16,13 @@ from functions.worker.live_run import LiveRun
 from functions.worker.messages import Messages
 from functions.worker.places import kept_between_attempts
 from functions.worker.settings import WorkerSettings
-from shared.domain.completion import is_over, perhaps_over
 from shared.domain.entry import single_entry
 from shared.domain.errors import ItemRefused, StoreError
 from shared.domain.events import job_completed, run_ended
 from shared.domain.instants import SECOND, Instant
 from shared.domain.job import Job
-from shared.domain.keys import RunKey, run_id_of
 from shared.domain.overlap import Holder, keeps_place_between_attempts, places_of
 from shared.domain.run import Finish, Run, RunStatus
-from shared.domain.timing import ALIVE_READ_BACK_MS
 from shared.observability.announcing import Announcements
 from shared.observability.logs import logger_for
 from shared.ports import Clock, DeadLetter, DeadLetterQueue, Delivery, Hold, JobStore, RunStore
@@ -135,20 +132,15 @@ class Bookkeeper:
 
     def complete(self, ended: Sequence[tuple[Job | None, Run, RunStatus, Instant]]) -> None:
         """Turn the jobs completed that these ends leave nothing to fire. Raises StoreError."""
+        ends = [Ended(job, run, status, at) for job, run, status, at in ended if job is not None]
         done = complete(
             self.job_store,
-            [Ended(job, run, status, at) for job, run, status, at in ended if job is not None],
-            also=lambda each: self._is_over(each.job, each.run, each.status),
+            self.run_store,
+            ends,
+            read=lambda keys: read_jobs(self.job_store, keys).found,
+            now=self.clock.now(),
         )
         self.announcements.add(job_completed(each.job, at=each.ended_at) for each in done)
-
-    def _is_over(self, job: Job, run: Run, status: RunStatus) -> bool:
-        now = self.clock.now()
-        last = perhaps_over(job, run, status, reason=run.reason, now=now)
-        if last is None:
-            return False
-        alive = self.run_store.alive(job.job_key, since=Instant(now - ALIVE_READ_BACK_MS))
-        return is_over(self.run_store.get(RunKey(job.job_key, run_id_of(last))), alive, run)
 
     def drop(self, duplicates: Sequence[tuple[Delivery, Run]]) -> None:
         """Whoever finished the run may have died before it left its place and completed the job. Raises StoreError."""

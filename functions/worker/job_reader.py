@@ -1,4 +1,4 @@
-"""Jobs as a worker reads them: one that cannot be read must not keep the others of its batch from being read."""
+"""Jobs read in a batch: one that cannot be read must not keep the others from being read."""
 
 from __future__ import annotations
 

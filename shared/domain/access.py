@@ -108,6 +108,8 @@ class Chosen:
 
     key: RunKey
     token: int | None = None
+    #: Why it was not run again when it was chosen, nor is by a repeat of the request.
+    obstacle: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,9 +52,13 @@ def perhaps_over(job: Job | None, run: Run, status: RunStatus, *, reason: str | 
 
 
 def is_over(last: Run | None, alive: Collection[Run], run: Run) -> bool:
-    """The last slot was left out for another run, and besides `run`, which has ended, none of the job's is alive."""
-    is_left_out = last is not None and last.status is RunStatus.SKIPPED and last.reason == "overlap"
-    return is_left_out and all(other.run_id == run.run_id for other in alive)
+    """The last slot was left out for another run, and besides `run`, which has ended, none of the job's is alive.
+
+    Somebody may have asked for that slot since (a backfill): then its row says how that went.
+    """
+    if last is None or last.status.is_alive or (last.status is RunStatus.SKIPPED and last.reason != "overlap"):
+        return False
+    return all(other.run_id == run.run_id for other in alive)
 
 
 def kept_until(job: Job, ended_at: Instant) -> Instant:

@@ -192,7 +192,7 @@ def test_receipts_of_two_owners_with_one_key_are_two(stores: Stores) -> None:
 
 
 def test_a_receipt_is_stored_by_itself_where_none_is_in_the_way(stores: Stores) -> None:
-    chosen = (Chosen(RunKey("acme/a", "r-1"), 3), Chosen(RunKey("acme/b#\U0001f680", "r-2"), 1))
+    chosen = (Chosen(RunKey("acme/a", "r-1"), 3), Chosen(RunKey("acme/b#\U0001f680", "r-2"), 1, "job_paused"))
     first = replace(make_receipt(job_id="", generation=0, revision=0), chosen=chosen, next_cursor="on")
     later = replace(first, fingerprint="other", at=Instant(NOW + 1))
 

@@ -83,6 +83,8 @@ class Ledger:
         self.ends: dict[RunKey, set[int]] = defaultdict(set)
         #: Runs of which the API said that they are cancelled: none of them was running.
         self.cancelled: set[RunKey] = set()
+        #: Runs that somebody asked to run again: no pause forbids it.
+        self.run_again: set[RunKey] = set()
         #: Runs whose end was asked for while they ran.
         self.asked_to_end: set[RunKey] = set()
         self.starts: list[Start] = []
@@ -244,6 +246,7 @@ class Ledger:
         """The API asked for it, and whatever the run was before is over."""
         if old.status in {RunStatus.SUCCEEDED, RunStatus.RUNNING}:
             self.violate("I2", f"{old.key} is {old.status} with token {old.token} and is to run again")
+        self.run_again.add(old.key)
         self.ends.pop(old.key, None)
         self.cancelled.discard(old.key)
         self.asked_to_end.discard(old.key)

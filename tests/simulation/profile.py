@@ -134,9 +134,10 @@ class Profile:
 
     @property
     def spares_workers(self) -> bool:
-        """None dies, sleeps, or is cut off."""
+        """None dies, sleeps, or is cut off, nor is told to go while its claims go wrong."""
         harms = self.kills or self.pauses or self.partitions or self.outages or self.long_outages or self.purged
-        return not (harms or self.clock_steps or self.functions or self.odd or self.aged)
+        is_hurried = self.worker_stops and self.focus
+        return not (harms or is_hurried or self.clock_steps or self.functions or self.odd or self.aged)
 
     @property
     def grace_ms(self) -> int:

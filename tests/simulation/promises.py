@@ -35,7 +35,7 @@ def _check_pauses(ledger: Ledger, live: LiveRun, generations: list[Generation]) 
     """What was due within a pause, as the API wrote it, does not start once the job is resumed."""
     job, run, due = live.job, live.run, ledger.due_of.get(live.run.key)
     assert job is not None
-    if due is None or run.attempts_before or any(key == run.key for key, _ in _earlier(ledger, live)):
+    if due is None or run.key in ledger.run_again or any(key == run.key for key, _ in _earlier(ledger, live)):
         return
     planned = ledger.generation_of(job.job_key, run.generation)
     asked_at = planned.job.schedule if planned is not None and isinstance(planned.job.schedule, At) else None

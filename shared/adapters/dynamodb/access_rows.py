@@ -49,11 +49,11 @@ KEY_COLUMNS = (
 
 
 def _chosen_to_json(chosen: tuple[Chosen, ...]) -> list[Any]:
-    return [[*each.key, each.token] for each in chosen]
+    return [[*each.key, each.token, *([each.obstacle] if each.obstacle else [])] for each in chosen]
 
 
 def _chosen_from_json(stored: list[Any]) -> tuple[Chosen, ...]:
-    return tuple(Chosen(RunKey(job_key, run_id), token) for job_key, run_id, token, *_ in stored)
+    return tuple(Chosen(RunKey(job_key, run_id), token, *more[:1]) for job_key, run_id, token, *more in stored)
 
 
 RECEIPT_COLUMNS = (

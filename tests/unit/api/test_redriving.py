@@ -94,6 +94,19 @@ def test_a_redrive_that_is_sent_again_is_about_the_same_runs(world: World) -> No
     assert len(single_entries(world)) == 4
 
 
+def test_a_redrive_that_is_sent_again_runs_nothing_that_it_could_not_run_at_first(world: World) -> None:
+    run = run_in(world, world.create(schedule=EVERY), RunStatus.FAILED)
+    world.send("POST", f"/v1/jobs/{JOB['job_id']}/pause")
+    first = world.send("POST", "/v1/redrives", ALL, idempotency_key="once")
+    assert [item["outcome"] for item in first.json["items"]] == ["job_paused"]
+    world.send("POST", f"/v1/jobs/{JOB['job_id']}/resume")
+
+    again = world.send("POST", "/v1/redrives", ALL, idempotency_key="once")
+
+    assert again.json == first.json
+    assert stored(world, run) == run
+
+
 def test_a_redrive_that_was_broken_off_is_completed_when_it_is_sent_again(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,7 +26,7 @@ from shared.domain.job import Job, JobState
 from shared.domain.keys import run_id_of
 from shared.domain.message import Dispatch, encode
 from shared.domain.run import Run, RunError, RunKind, RunStatus
-from shared.domain.schedules import At
+from shared.domain.schedules import At, Every
 from shared.observability.announcing import Announcements
 from shared.ports import DeadLetter
 
@@ -129,6 +129,23 @@ def test_a_run_that_nobody_ever_claimed_fails_and_completes_its_job(cellar: Cell
     assert cellar.tables.jobs[cellar.job.job_key].state is JobState.COMPLETED
     [letter] = cellar.letters.letters
     assert (letter.body, letter.cause) == (encode(cellar.dispatch), UNDELIVERED)
+
+
+def test_a_run_that_fails_completes_the_job_whose_last_slot_was_left_out_for_it(cellar: Cellar) -> None:
+    first = cellar.dispatch.slot
+    last = Instant(first + MINUTE)
+    schedule = Every(interval_ms=MINUTE, anchor=first, end_at=Instant(last + 1))
+    cellar.job = replace(cellar.job, schedule=schedule, overlap="skip")
+    cellar.tables.jobs[cellar.job.job_key] = cellar.job
+    run = cellar.put(RunStatus.WAITING, token=4)
+    left_out = replace(run, run_id=run_id_of(last), slot=last, status=RunStatus.SKIPPED, reason="overlap")
+    cellar.tables.put_run(left_out, None)
+    cellar.clock.advance(2 * MINUTE + Settings().clock_bound_ms)
+
+    assert cellar.settle()
+
+    assert cellar.run.status is RunStatus.FAILED
+    assert cellar.tables.jobs[cellar.job.job_key].state is JobState.COMPLETED
 
 
 @pytest.mark.parametrize("status", [RunStatus.RUNNING, RunStatus.WAITING])

@@ -86,6 +86,16 @@ def test_a_job_is_over_when_its_last_slot_was_left_out_and_nothing_else_goes_on(
     assert not is_over(make_run(LAST), [], mine)
 
 
+def test_a_job_is_over_when_its_last_slot_was_left_out_and_asked_for_since() -> None:
+    mine = make_run(NOW)
+    asked_for = make_run(LAST, kind=RunKind.BACKFILL, status=RunStatus.SUCCEEDED)
+
+    assert is_over(asked_for, [], mine)
+    assert is_over(asked_for, [], asked_for)
+    assert not is_over(replace(asked_for, status=RunStatus.WAITING), [], mine)
+    assert not is_over(replace(asked_for, status=SKIPPED, reason="superseded"), [], mine)
+
+
 def test_a_row_stays_for_the_attempts_of_earlier_slots_and_that_of_a_single_slot_as_long_as_is_asked() -> None:
     retry = RetryPolicy(max_age_ms=DAY)
     brief: dict[str, Any] = {"keep_after_completion_ms": 0, "timeout_ms": MINUTE, "retry": retry}

@@ -64,6 +64,22 @@ def test_an_instant_that_an_earlier_job_of_the_id_has_run_is_refused() -> None:
     assert len(rig.started) == 2
 
 
+def test_a_job_is_not_moved_to_an_instant_of_which_its_id_has_a_run() -> None:
+    rig = whole()
+    schedule = {"at": after(rig, 5 * SECOND)}
+    rig.send("POST", "/v1/jobs", {"job_id": "j", "target": HTTP, "schedule": schedule})
+    rig.run(10)
+    rig.send("DELETE", PATH)
+    body = {"job_id": "j", "target": HTTP, "schedule": {"every": "PT1H"}}
+    rig.send("POST", "/v1/jobs", body)
+    before = rig.job
+
+    for method, change in (("PATCH", {"schedule": schedule}), ("PUT", {**body, "schedule": schedule})):
+        reply = rig.api.send(method, PATH, change)
+        assert (reply.status, reply.pointers) == (400, ["#/schedule/at"])
+    assert rig.job == before
+
+
 def test_an_instant_that_an_earlier_job_of_the_id_did_not_run_is_free() -> None:
     rig = whole()
     rig.is_worked = False

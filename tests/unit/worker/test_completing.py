@@ -16,7 +16,7 @@ from shared.domain.instants import DAY, HOUR, MINUTE, SECOND, Instant
 from shared.domain.job import Job, JobState, RetryPolicy
 from shared.domain.message import Dispatch
 from shared.domain.run import RunKind, RunStatus
-from shared.domain.schedules import Every
+from shared.domain.schedules import At, Every
 from shared.ports import Completion, JobWrite, Written
 from tests.unit.worker.workshop import Workshop
 
@@ -159,6 +159,27 @@ def test_a_last_slot_that_is_left_out_leaves_the_job_to_the_run_that_goes_on(sho
     executor.finish_once()
 
     assert shop.run_of(first).status is RunStatus.SUCCEEDED
+    assert state_of(shop, job) is JobState.COMPLETED
+
+
+def test_a_last_slot_of_a_schedule_that_came_meanwhile_leaves_the_job_to_the_run_that_goes_on(shop: Workshop) -> None:
+    """Which was started by the schedule before."""
+    executor = shop.executor()
+    now = shop.clock.now()
+    job = two_slots(shop, schedule=Every(interval_ms=MINUTE, anchor=now))
+    shop.dispatch(job)
+    live, _ = shop.begin(executor)
+    other = At(instant=Instant(now + 5 * SECOND))
+    changed = replace(job, schedule=other, generation=job.generation + 1, revision=job.revision + 1)
+    shop.tables.jobs[job.job_key] = changed
+    shop.clock.advance(5 * SECOND)
+    last = shop.dispatch(changed, other.instant)
+    shop.run_all(executor)
+    assert (shop.run_of(last).status, state_of(shop, job)) == (RunStatus.SKIPPED, JobState.ACTIVE)
+
+    executor.end(live, succeeded())
+    executor.finish_once()
+
     assert state_of(shop, job) is JobState.COMPLETED
 
 
