@@ -56,7 +56,8 @@ WORKER_TABLES = _dynamodb(
 
 DEAD_LETTERS_TABLES = _dynamodb(
     jobs="BatchGetItem GetItem PartiQLUpdate",
-    job_runs="BatchGetItem BatchWriteItem PartiQLInsert PutItem",
+    # Whether a run of a job whose last slot was left out still goes on.
+    job_runs="BatchGetItem BatchWriteItem GetItem PartiQLInsert PutItem Query",
 )
 
 SENDER: Actions = ("sqs:SendMessage",)

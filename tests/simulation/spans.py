@@ -32,6 +32,11 @@ class Span:
         return self.generations[0]
 
     @property
+    def since(self) -> Instant:
+        """By the clock of another host the pause may have begun later than it ends."""
+        return self.first.since if self.paused is None else max(self.first.since, self.paused.since)
+
+    @property
     def committed_at(self) -> int:
         return self.first.committed_at
 
@@ -49,7 +54,7 @@ class Span:
 
     def fires(self, until: int) -> Iterator[Fire]:
         """Those due by then."""
-        schedule, since = self.first.job.schedule, self.first.since
+        schedule, since = self.first.job.schedule, self.since
         if isinstance(schedule, At):
             fire = self._fire(schedule.instant)
             if fire.due <= until:
@@ -74,7 +79,7 @@ class Span:
 
     def _outlasts_the_pause(self, fire: Fire) -> bool:
         """Planned before the pause, to fire after it."""
-        return self.paused is not None and fire.slot < self.paused.since and fire.due >= self.first.since
+        return self.paused is not None and fire.slot < self.paused.since and fire.due >= self.since
 
     def _fire(self, slot: Instant) -> Fire:
         job = self.first.job
