@@ -78,7 +78,7 @@ class Asks:
             "retry": lambda: {"retry": {"max_attempts": random.randint(1, 3), "base": "PT0S", "cap": "PT2M"}},
             "keep": lambda: {"keep_after_completion": random.choice(["PT0S", "P1D"])},
         }
-        return made[random.choice(list(made))]()
+        return made[random.choice(self._profile.members or tuple(made))]()
 
     def schedule(self, now: Instant) -> dict[str, Any]:
         random = self._random
@@ -89,7 +89,7 @@ class Asks:
             anchor = Instant(now + random.randint(2, 40) * SECOND)
             return {"every": random.choice(["P1D", "PT7H"]), "anchor": to_rfc3339(anchor)}
         schedule = self._recurring(now)
-        if random.random() < 0.2:
+        if random.random() < self._profile.limited:
             schedule["max_runs"] = random.randint(1, 12)
         elif self.ends_at is not None:
             schedule["end_at"] = to_rfc3339(Instant(max(self.ends_at, now + 5 * SECOND)))

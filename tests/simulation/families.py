@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from shared.domain.instants import DAY, HOUR, SECOND
-from tests.simulation import families_of_calls, families_of_nodes, families_of_workers
+from tests.simulation import families_of_calls, families_of_nodes, families_of_slots, families_of_workers
 from tests.simulation.profile import OPERATIONS, Profile
 
 Family = Callable[[Random], Profile]
@@ -203,5 +203,10 @@ _DRAWN = (
     (1.00, _storm),
 )
 #: Those that no seed draws yet: they are asked for by name.
-_NAMED = {**families_of_calls.BY_NAME, **families_of_workers.BY_NAME, **families_of_nodes.BY_NAME}
+_NAMED = {
+    **families_of_calls.BY_NAME,
+    **families_of_slots.BY_NAME,
+    **families_of_workers.BY_NAME,
+    **families_of_nodes.BY_NAME,
+}
 BY_NAME: Mapping[str, Family] = {family.__name__.lstrip("_"): family for _, family in _DRAWN} | dict(_NAMED)

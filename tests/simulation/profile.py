@@ -121,6 +121,10 @@ class Profile:
     #: Chance that a job has a window, and that its runs exclude or limit each other.
     windowed: float = 0.2
     one_time: float = 0.3
+    #: That a job which fires often has a `max_runs`.
+    limited: float = 0.2
+    #: Of one of these is a patch; empty: of any member.
+    members: tuple[str, ...] = ()
     #: All recurring jobs fire at the same instants.
     herded: bool = False
     overlapping: float = 0.2

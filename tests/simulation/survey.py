@@ -1,6 +1,7 @@
 """`python -P -m tests.simulation.survey [NAME ...]`: which seed is the first to find each planted bug.
 
-Writes what it finds to `found.json`, from which `test_mutants.py` works, and the table of the README.
+Each finding is stored as it comes in `found.json`, from which `test_mutants.py` works, and in the table of the README.
+So a survey may be broken off at any time; `--rest` goes on with what its seed of then does not find any more.
 """
 
 # ruff: noqa: T201 (a command)
@@ -44,8 +45,8 @@ class Finding:
 
 
 def findings() -> dict[str, Finding]:
-    """By name, as of the last survey."""
-    stored = json.loads(FOUND_FILE.read_text())
+    """By name, of the last surveys."""
+    stored = json.loads(FOUND_FILE.read_text()) if FOUND_FILE.exists() else {}
     return {name: Finding(**finding) for name, finding in stored.items()}
 
 
@@ -62,6 +63,12 @@ def look_for(name: str) -> tuple[str, Finding | None]:
     return name, Finding(result.seed, worlds, seconds, result.violations[0].invariant)
 
 
+def is_found(name: str) -> bool:
+    """Its stored seed still finds it."""
+    finding = findings().get(name)
+    return finding is not None and find(by_name(name), [finding.seed]) is not None
+
+
 def by_name(name: str) -> Mutant:
     return next(mutant for mutant in MUTANTS if mutant.name == name)
 
@@ -73,8 +80,10 @@ def table(found: dict[str, Finding]) -> str:
         lines += [title, "", "| planted | rule left out | first seed | worlds tried | CPU s | seen as |"]
         lines += ["|---|---|---|---|---|---|"]
         for mutant in mutants:
-            finding = found[mutant.name]
-            figures = f"{finding.seed} | {finding.worlds} | {finding.seconds} | {finding.seen_as}"
+            finding = found.get(mutant.name)
+            figures = "- | - | - | not yet"
+            if finding is not None:
+                figures = f"{finding.seed} | {finding.worlds} | {finding.seconds} | {finding.seen_as}"
             lines.append(f"| {mutant.name} | {mutant.rule} | {figures} |")
         lines.append("")
     return "\n".join(lines)
@@ -89,22 +98,28 @@ def main(arguments: Sequence[str]) -> int:
     parser = ArgumentParser(prog="python -P -m tests.simulation.survey", description=__doc__)
     parser.add_argument("names", nargs="*", help="of planted bugs; all of them if none is named")
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--rest", action="store_true", help="only those that their stored seed does not find")
     given = parser.parse_args(arguments)
     names = given.names or MUTANT_NAMES
-    found = findings() if FOUND_FILE.exists() else {}
-    missed = set(MUTANT_NAMES) - set(names) - set(found)
+    are_missed = False
     with get_context("spawn").Pool(given.processes) as pool:
+        if given.rest:
+            names = [name for name, is_known in zip(names, pool.map(is_found, names), strict=True) if not is_known]
         for name, finding in pool.imap_unordered(look_for, names):
             print(f"{name:<20} {finding or f'NOT FOUND in {MOST_SEEDS}'}", flush=True)
             if finding is None:
-                missed.add(name)
+                are_missed = True
             else:
-                found[name] = finding
-    if not missed:
-        ordered = {mutant.name: found[mutant.name] for mutant in MUTANTS}
-        FOUND_FILE.write_text(json.dumps({name: asdict(each) for name, each in ordered.items()}, indent=1) + "\n")
-        README.write_text(with_table(README.read_text(), ordered))
-    return 1 if missed else 0
+                store(name, finding)
+    return 1 if are_missed else 0
+
+
+def store(name: str, finding: Finding) -> None:
+    """Beside what other surveys found of other bugs."""
+    found = findings() | {name: finding}
+    ordered = {mutant.name: found[mutant.name] for mutant in MUTANTS if mutant.name in found}
+    FOUND_FILE.write_text(json.dumps({name: asdict(each) for name, each in ordered.items()}, indent=1) + "\n")
+    README.write_text(with_table(README.read_text(), ordered))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,9 @@ from tests.simulation.planted import (
     claims,
     isolation,
     mended_api,
+    mended_ends,
+    mended_nodes,
+    mended_slots,
     mended_workers,
     scheduler,
     stores,
@@ -22,7 +25,14 @@ from tests.simulation.planted.mutant import Mutant, find, with_bug
 #: other means, put back; and more of our own.
 REQUIRED = (*scheduler.REQUIRED, *watermark.REQUIRED, *stores.REQUIRED, *worker.REQUIRED, *api.REQUIRED)
 FOUND = (*scheduler.FOUND, *watermark.FOUND, *worker.FOUND)
-MENDED = (*isolation.MENDED, *mended_api.MENDED, *mended_workers.MENDED)
+MENDED = (
+    *isolation.MENDED,
+    *mended_api.MENDED,
+    *mended_ends.MENDED,
+    *mended_nodes.MENDED,
+    *mended_slots.MENDED,
+    *mended_workers.MENDED,
+)
 OWN = (*worker.OWN, *api.OWN, *claims.OWN, *watermark.OWN)
 MUTANTS = (*REQUIRED, *FOUND, *MENDED, *OWN)
 
