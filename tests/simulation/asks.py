@@ -84,7 +84,8 @@ class Asks:
         random = self._random
         dice = random.random()
         if dice < self._profile.one_time:
-            return {"at": to_rfc3339(Instant(now + random.randint(-60, 90) * SECOND + random.randint(1, 999)))}
+            at = to_rfc3339(Instant(now + random.randint(-60, 90) * SECOND + random.randint(1, 999)))
+            return {"at": at, "window": "PT30S"} if self._profile.windowed >= 1 else {"at": at}
         if dice < (0.4 if self.ends_at is not None else 0.36):
             anchor = Instant(now + random.randint(2, 40) * SECOND)
             return {"every": random.choice(["P1D", "PT7H"]), "anchor": to_rfc3339(anchor)}

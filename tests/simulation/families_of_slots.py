@@ -35,8 +35,8 @@ def _limited_jobs(random: Random) -> Profile:
 
 def _jittered_jobs(random: Random) -> Profile:
     """Slots wait for their jitter while their jobs are changed."""
-    calls = ("create", "pause", "resume", "pause_and_resume", "member")
-    return replace(_quiet(random), calls=calls, members=("misfire", "lane"), windowed=1.0, one_time=0.2)
+    calls = ("create", *["pause_and_resume"] * 4)
+    return replace(_quiet(random), calls=calls, windowed=1.0, one_time=0.6)
 
 
 def _messages_in_pauses(random: Random) -> Profile:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from functions.api import deciding, editor, rescheduling
+from functions.api import deciding, editor, generations, rescheduling
 from functions.api.changes import build_job
 from functions.worker import reading
 from shared.domain.instants import Instant
@@ -33,7 +33,17 @@ def _nothing_counted(_: Job, __: Instant) -> int:
     return 0
 
 
+def _no_slot_waits_for_its_jitter(_: Job, now: Instant) -> Instant:
+    return now
+
+
 MENDED = (
+    Mutant(
+        "jitter_forgotten",
+        "a change keeps the slot that waits for its jitter",
+        instead(generations, "first_to_come", _no_slot_waits_for_its_jitter),
+        family="jittered_jobs",
+    ),
     Mutant(
         "another_of_its_id",
         "what was planned for a job does not run the next one of its id, whatever the clocks say",
