@@ -23,6 +23,8 @@ def profile_of(random: Random, family: str | None = None) -> Profile:
 
 
 def _drawn(random: Random) -> Family:
+    if random.random() < _SHARE_OF_NAMED:
+        return random.choice(list(_NAMED.values()))
     kind = random.random()
     return next(family for until, family in _DRAWN if kind < until)
 
@@ -191,7 +193,9 @@ def _storm(random: Random) -> Profile:
     )
 
 
-#: With the share of worlds up to and including each.
+#: Of all worlds; each of these families has the same.
+_SHARE_OF_NAMED = 0.4
+#: Of the others, with the share up to and including each.
 _DRAWN = (
     (0.15, _one_failure),
     (0.28, _wild_api),
@@ -202,8 +206,8 @@ _DRAWN = (
     (0.76, _crowded),
     (1.00, _storm),
 )
-#: Those that no seed draws yet: they are asked for by name.
-_NAMED = {
+#: Each is about a few rules, and looks at them strictly.
+_NAMED: Mapping[str, Family] = {
     **families_of_calls.BY_NAME,
     **families_of_slots.BY_NAME,
     **families_of_workers.BY_NAME,
