@@ -102,6 +102,7 @@ def _crowded_for_long(random: Random) -> Profile:
 
 def _unreadable_rows(random: Random) -> Profile:
     """Entries and jobs come that this release cannot read."""
+    trouble_ms = random.choice([0, 30 * SECOND])
     return Profile(
         duration_ms=random.randint(60, 100) * SECOND,
         nodes=random.randint(1, 3),
@@ -109,8 +110,9 @@ def _unreadable_rows(random: Random) -> Profile:
         jobs=random.randint(8, 12),
         api_rate=0.3,
         slow=0.02,
-        trouble_ms=random.choice([0, 30 * SECOND]),
+        trouble_ms=trouble_ms,
         kills=True,
+        is_calm=not trouble_ms,
         unreadable=random.choice([0.1, 0.3]),
         one_time=0.1,
         slow_runs=0.1,

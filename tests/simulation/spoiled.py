@@ -28,6 +28,8 @@ class Spoiled:
     #: By job and generation, what their entries say really.
     schedules: dict[tuple[str, int], Schedule] = field(default_factory=dict)
     jobs: set[str] = field(default_factory=set)
+    #: Jobs of which anything was spoiled, at any time.
+    ever: set[str] = field(default_factory=set)
 
     def written(self, change: JobWrite) -> None:
         """Of what was written, the entry or the job may be of another release."""
@@ -36,9 +38,11 @@ class Spoiled:
         self.jobs.discard(change.job.job_key)
         entry, dice = change.put_entry, self.random.random()
         if dice < self.chance and entry is not None and entry.schedule is not None and not entry.is_single:
+            self.ever.add(entry.job_key)
             self.schedules[entry.job_key, entry.generation] = entry.schedule
             self.tables.put_entry(replace(entry, schedule=_UNKNOWN))
         elif dice > 1 - self.chance:
+            self.ever.add(change.job.job_key)
             self.jobs.add(change.job.job_key)
 
     def check(self, job_keys: Collection[str]) -> None:

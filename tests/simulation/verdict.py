@@ -34,7 +34,7 @@ def problems_at_the_end(world: World, owed_until: int) -> list[Violation]:
 
 def promises_broken(world: World) -> list[Violation]:
     """What can be judged only at the end, and cannot heal."""
-    return [*_stale(world), *_late(world), *_attempts(world)]
+    return [*_stale(world), *_late(world), *_held_up(world), *_attempts(world)]
 
 
 def owed(world: World, owed_until: int) -> Iterator[tuple[Generation, Fire]]:
@@ -159,10 +159,25 @@ def _late(world: World) -> Iterator[Violation]:
         return
     for generation, fire in owed(world, world.engine.now - 30 * SECOND):
         accepted_at = world.ledger.accepted_at.get(fire.key)
+        if fire.key.job_key in world.spoiled.ever:
+            continue
         visible_at = max(int(fire.due), generation.committed_at + _SWEEP_MS)
         if accepted_at is not None and accepted_at - visible_at > _LATE_MS:
             late_ms = accepted_at - visible_at
             yield Violation("I6", accepted_at, f"{fire.key} sent {late_ms} ms late")
+
+
+def _held_up(world: World) -> Iterator[Violation]:
+    """In a calm world a row that cannot be read delays the runs of no other job."""
+    if not (world.profile.is_calm and world.profile.unreadable):
+        return
+    for start in world.ledger.starts:
+        job = world.tables.jobs.get(start.key.job_key)
+        if start.token > 1 or start.key.job_key in world.spoiled.ever or job is None or job.overlap != "allow":
+            continue
+        due = max(world.ledger.due_of[start.key], world.ledger.accepted_at[start.key])
+        if start.at - due > _LATE_MS:
+            yield Violation("alone", start.at, f"{start.key} started {start.at - due} ms late, beside unreadable rows")
 
 
 def _attempts(world: World) -> Iterator[Violation]:
