@@ -131,6 +131,10 @@ def _uncompleted(world: World, owed_until: int) -> Iterator[Violation]:
             last = next((span.last_fire(owed_until) for span, after in spans_of(generations) if after is None), None)
         if job is None or job.state is not JobState.ACTIVE or last is None or last.due > owed_until - 10 * SECOND:
             continue
+        rows = [run for run in world.ledger.rows.values() if run.job_key == job_key]
+        if job.overlap != "allow" and any(run.status.is_alive for run in rows):
+            # Its last slot was left out for one that goes on: whose message was purged, or `_unfinished` says so.
+            continue
         row = world.ledger.rows.get(last.key)
         if last.key not in world.ledger.purged_runs and (row is None or not row.status.is_alive):
             yield Violation("completion", world.engine.now, f"{job_key} is active, though {last.key} was its last run")

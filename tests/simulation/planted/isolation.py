@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from functions.worker import keeping
+from functions.worker import keeping, reading
 from functions.worker.handler_threads import HandlerThreads
+from functions.worker.job_reader import JobsRead
 from functions.worker.live_run import LiveRun
 from shared.domain.errors import StoreError
 from shared.domain.run import Run
+from shared.ports import JobStore
 from tests.simulation.planted.mutant import Mutant, instead
 from tests.simulation.stores import RecordedRunStore
 from tests.simulation.threads import CannotStart
@@ -38,7 +40,17 @@ def _start_one_or_raise(self: HandlerThreads) -> bool:
 _START_ONE = HandlerThreads._start_one
 
 
+def _read_all_or_none(job_store: JobStore, job_keys: Collection[str]) -> JobsRead:
+    return JobsRead(job_store.get_many(job_keys))
+
+
 MENDED = (
+    Mutant(
+        "unreadable_job_stops",
+        "a job that cannot be read costs its own run alone",
+        instead(reading, "read_jobs", _read_all_or_none),
+        family="unreadable_rows",
+    ),
     Mutant(
         "threads_that_raise",
         "a thread that does not start costs its run alone a hand-back",
