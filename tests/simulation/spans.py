@@ -22,6 +22,7 @@ class Span:
 
     generations: Sequence[Generation]
     paused: Generation | None
+    since: Instant
 
     @property
     def numbers(self) -> set[int]:
@@ -30,11 +31,6 @@ class Span:
     @property
     def first(self) -> Generation:
         return self.generations[0]
-
-    @property
-    def since(self) -> Instant:
-        """By the clock of another host the pause may have begun later than it ends."""
-        return self.first.since if self.paused is None else max(self.first.since, self.paused.since)
 
     @property
     def committed_at(self) -> int:
@@ -94,7 +90,8 @@ def spans_of(generations: Sequence[Generation]) -> Iterator[tuple[Span, Generati
         if following is not None and goes_on(generation, following):
             continue
         if generation.job.state is JobState.ACTIVE:
-            yield Span(generations[begun : index + 1], _pause_before(generations, begun)), following
+            since = _since(generations, begun)
+            yield Span(generations[begun : index + 1], _pause_before(generations, begun), since), following
         begun = index + 1
 
 
@@ -102,6 +99,15 @@ def goes_on(before: Generation, after: Generation) -> bool:
     """The same slots are due as before the change."""
     are_active = before.job.state is after.job.state is JobState.ACTIVE
     return are_active and before.job.schedule == after.job.schedule and before.job.created_at == after.job.created_at
+
+
+def _since(generations: Sequence[Generation], index: int) -> Instant:
+    """By the clock of another host a pause may have begun later than it ends."""
+    first, before = generations[index], generations[index - 1] if index else None
+    is_resumed = before is not None and before.job.state is JobState.PAUSED
+    if before is None or not is_resumed or before.job.created_at != first.job.created_at:
+        return first.since
+    return max(first.since, before.since)
 
 
 def _pause_before(generations: Sequence[Generation], index: int) -> Generation | None:

@@ -65,5 +65,6 @@ FOUND = (
         "a job whose last slot the queue refuses for good is completed",
         instead(Shard, "settle", _settle_and_leave_the_job),
         worlds=lambda profile: profile.refused > 0,
+        family="storm",
     ),
 )
