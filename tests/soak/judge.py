@@ -129,14 +129,20 @@ def _paused(ledger: Ledger, rows: Rows, _until: int) -> Iterator[str]:
 
 
 def _overlapping(ledger: Ledger, _rows: Rows, _until: int) -> Iterator[str]:
-    exclusive = {life.job_id for life in ledger.lives if life.is_exclusive}
-    by_job = defaultdict(list)
-    for delivery in ledger.deliveries:
-        by_job[delivery.job_id].append(delivery)
-    for job_id in exclusive & by_job.keys():
-        for first, second in pairwise(sorted(by_job[job_id], key=lambda each: each.came_at)):
+    """Of each life of an id, for the next may let its runs go on beside each other."""
+    lives = _by_job(ledger.lives)
+    for life in ledger.lives:
+        if not life.is_exclusive:
+            continue
+        until = min((other.asked_at for other in lives[life.job_id] if other.asked_at > life.asked_at), default=None)
+        mine = [
+            each
+            for each in ledger.deliveries
+            if each.job_id == life.job_id and each.slot >= life.asked_at and (until is None or each.slot < until)
+        ]
+        for first, second in pairwise(sorted(mine, key=lambda each: each.came_at)):
             if second.came_at < first.left_at and not _had_trouble(ledger, first.came_at, second.came_at):
-                yield f"{job_id}: {first.run_id} and {second.run_id} were called at once"
+                yield f"{life.job_id}: {first.run_id} and {second.run_id} were called at once"
 
 
 def _alive(_ledger: Ledger, rows: Rows, _until: int) -> Iterator[str]:

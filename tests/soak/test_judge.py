@@ -165,6 +165,17 @@ def test_a_worker_in_trouble_excuses_what_nobody_can_exclude_then() -> None:
     assert case.broken() == set()
 
 
+def test_the_next_job_of_an_id_may_let_its_runs_go_on_beside_each_other() -> None:
+    case = Case()
+    before = Life("job", START - 9_000, "ok", is_strict=False, is_exclusive=True)
+    before.deletion = Deletion(START - 4_000, START - 3_999, "cancelled_before_fire", ())
+    case.ledger.lives.insert(0, before)
+    overlap(case)
+    assert "runs that exclude each other do" in case.broken()
+    case.life.is_exclusive = False
+    assert case.broken() == set()
+
+
 def test_what_nobody_can_tell_is_not_judged() -> None:
     case = Case()
     case.life.windows[0].answered_at = START + 5_000
