@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 
 _numbers = count(1)
 #: Minutes of waiting each.
-LONGEST = frozenset(("test_execution.py", "test_fleet_faults.py"))
+LONGEST = frozenset(("test_execution.py", "test_fleet_faults.py", "test_soak.py"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

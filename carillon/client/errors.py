@@ -222,6 +222,7 @@ KINDS: Final[Mapping[str, type[Problem]]] = {
     "not-attempted": Unavailable,
     "busy": Unavailable,
     "outcome-unknown": OutcomeUnknown,
+    "stored-unreadable": InternalError,
     "internal": InternalError,
 }
 #: For kinds that are newer than this client, and for what API Gateway answers by itself.

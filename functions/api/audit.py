@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shared.domain.job import Job
@@ -27,6 +28,12 @@ def note(action: str, call: Call, **what: object) -> None:
 def note_refused_key(key: str, why: str, request_id: str) -> None:
     """Strangers are told nothing of this; who operates Carillon can tell an owner why a key is not valid."""
     _log.info("key refused", extra={"action": "key.refuse", "key": key, "why": why, "request_id": request_id})
+
+
+def note_unreadable(names: Sequence[str]) -> None:
+    """Rows that a list leaves out."""
+    for name in names:
+        _log.error("a row cannot be read; the list goes on without it", extra={"action": "row.unreadable", "row": name})
 
 
 def record_fault(error: Exception, request_id: str) -> None:

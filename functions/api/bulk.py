@@ -104,6 +104,7 @@ class BulkRoutes:
         if receipt is None:
             owner_id = call.caller.owner_id
             page = self.backend.jobs.list_of_owner(owner_id, only=only, limit=body.limit, cursor=body.cursor)
+            audit.note_unreadable(page.unreadable)
             jobs = [job for job in page.items if _is_left(job, only)]
             if call.keyed is None:
                 return [job.job_id for job in jobs], page.cursor

@@ -12,7 +12,7 @@ from functions.api.generations import agreed, is_resumed, skipped_by_pause, with
 from functions.api.requests import CreateJob
 from functions.api.settings import RETENTION_MS
 from shared.domain.entry import first_unsettled
-from shared.domain.errors import FieldProblem, InvalidRequest
+from shared.domain.errors import FieldProblem, InvalidRequest, StoredUnreadable
 from shared.domain.events import run_is_over
 from shared.domain.instants import Instant, to_rfc3339
 from shared.domain.job import Job, JobState, recreated
@@ -49,10 +49,13 @@ def decided(backend: Backend, job: Job, decide: Callable[[Job, Instant], Job]) -
 
 def _first_owed(backend: Backend, job: Job, watermark: Instant) -> Instant | None:
     """The first slot that no scheduler has settled. `watermark` was read before the entry, so that it does not say more
-    than it may.
+    than it may. None too where the schedule cannot be read here: no node of this version has fired any of it.
     """
-    entry = entry_of_job(backend, job)
-    return None if entry is None else first_unsettled(entry, watermark)
+    try:
+        entry = entry_of_job(backend, job)
+        return None if entry is None else first_unsettled(entry, watermark)
+    except StoredUnreadable:
+        return None
 
 
 def _record_skipped(backend: Backend, job: Job, after: Job) -> None:

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
+from functions.api import audit
 from functions.api.backfilling import Candidate, Verdict
 from functions.api.bodies import Document
 from functions.api.explaining import Evidence, explain, steps_of
 from functions.api.sightings import NodeStatus
 from shared.domain.access import ApiKey
 from shared.domain.durations import format_duration
+from shared.domain.errors import StoredUnreadable
 from shared.domain.fleet import FleetSnapshot, Lease
 from shared.domain.grants import Grant
 from shared.domain.instants import Instant, to_rfc3339
@@ -53,18 +55,28 @@ def job_document(job: Job, *, now: Instant, last_run: Run | None) -> Document:
 
 def listed_job_document(job: Job, *, now: Instant) -> Document:
     """Without what only the table of runs knows: a list reads that for nobody who did not ask."""
-    coming = islice(slots(job.schedule, now), SLOTS_SHOWN) if job.state is JobState.ACTIVE else ()
     return {
         **definition(job),
         "state_reason": job.state_reason,
         "generation": job.generation,
         "revision": job.revision,
-        "next_slots": [to_rfc3339(slot) for slot in coming],
+        "next_slots": [to_rfc3339(slot) for slot in _coming(job, now)],
         "created_at": to_rfc3339(job.created_at),
         "created_by": job.created_by,
         "updated_at": to_rfc3339(job.updated_at),
         "updated_by": job.updated_by,
     }
+
+
+def _coming(job: Job, now: Instant) -> list[Instant]:
+    """None where this host cannot tell: the rest of the job is shown all the same."""
+    if job.state is not JobState.ACTIVE:
+        return []
+    try:
+        return list(islice(slots(job.schedule, now), SLOTS_SHOWN))
+    except StoredUnreadable as error:
+        audit.note_unreadable([f"the schedule of {job.job_id}: {error}"])
+        return []
 
 
 def run_document(job_id: str, run: Run) -> Document:

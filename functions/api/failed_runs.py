@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from functions.api.backend import Backend
+from functions.api.readable import readable
 from shared.domain.job import Job
 from shared.domain.pages import Page
 from shared.domain.run import Run
@@ -34,13 +35,15 @@ def failed_runs(backend: Backend, owner_id: str, wanted: Wanted, *, limit: int, 
     """Newest first; a page may be short or empty while it has a cursor."""
     found: list[Run] = []
     jobs: dict[str, Job] = {}
+    unreadable: tuple[str, ...] = ()
     for _ in range(PAGES_READ):
         page = backend.runs.list_failures(owner_id, only=wanted.failures, limit=limit - len(found), cursor=cursor)
         if wanted.jobs == JobFilter():
             return page
-        jobs |= backend.jobs.get_many({run.job_key for run in page.items} - jobs.keys())
+        unreadable += page.unreadable
+        jobs |= readable(backend.jobs.get_many, {run.job_key for run in page.items} - jobs.keys())
         found += [run for run in page.items if (job := jobs.get(run.job_key)) and wanted.jobs.admits(job)]
         cursor = page.cursor
         if cursor is None or len(found) == limit:
             break
-    return Page(tuple(found), cursor)
+    return Page(tuple(found), cursor, unreadable)

@@ -17,6 +17,7 @@ from functions.api.documents import redrive_document, run_document
 from functions.api.failed_runs import Wanted, failed_runs
 from functions.api.gate import Call, call_of
 from functions.api.paging import answer_page
+from functions.api.readable import readable
 from functions.api.requests import EXAMPLES, Cursor, Limit, RedriveRuns
 from functions.api.responses import Answer, answer
 from functions.api.routing import JSON_BODY, Route
@@ -106,7 +107,7 @@ class FailureRoutes:
         return self._chosen_before(receipt)
 
     def _chosen_before(self, receipt: Receipt) -> _Choice:
-        rows = self.backend.runs.get_many([each.key for each in receipt.chosen])
+        rows = readable(self.backend.runs.get_many, [each.key for each in receipt.chosen])
         known, left = {}, []
         for each in receipt.chosen:
             run = rows.get(each.key)
@@ -124,7 +125,7 @@ class FailureRoutes:
         return replace(choice, keys=[each.key for each in receipt.chosen], known=known | choice.known)
 
     def _choice_of(self, runs: Sequence[Run], next_cursor: str | None) -> _Choice:
-        jobs = self.backend.jobs.get_many({run.job_key for run in runs}) if runs else {}
+        jobs = readable(self.backend.jobs.get_many, {run.job_key for run in runs}) if runs else {}
         obstacles = {run.key: obstacle for run in runs if (obstacle := _obstacle(jobs.get(run.job_key)))}
         return _Choice(
             [run.key for run in runs],

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from shared.domain.completion import kept_until
+from shared.domain.errors import StoredUnreadable
 from shared.domain.instants import SECOND, Instant
 from shared.domain.job import Job, JobState, first_to_come, next_generation
 from shared.domain.keys import gap_id_of, run_id_of
@@ -44,7 +45,7 @@ def next_generation_of(job: Job, after: Job, now: Instant) -> Job:
     after = replace(after, generation=next_generation(job.generation, now))
     if job.state is not JobState.PAUSED:
         is_paused = after.state is JobState.PAUSED
-        since = _kept_since(job, after, first_to_come(job, now), now)
+        since = _kept_since(job, after, _first_to_come(job, now), now)
         return replace(after, from_at=since, paused_at=now if is_paused else None)
     if after.state is JobState.PAUSED:
         return replace(after, from_at=_kept_since(job, after, job.from_at, now))
@@ -63,14 +64,26 @@ def _has_same_slots(job: Job, after: Job, since: Instant, until: Instant) -> boo
         # Made by a host whose clock was ahead. The slots of another schedule count from now all the same.
         return False
     first, last = Instant(since - 1), Instant(until - 1)
-    return missed(job.schedule, first, last, newest=_COMPARED) == missed(after.schedule, first, last, newest=_COMPARED)
+    try:
+        old = missed(job.schedule, first, last, newest=_COMPARED)
+    except StoredUnreadable:
+        return False
+    return old == missed(after.schedule, first, last, newest=_COMPARED)
+
+
+def _first_to_come(job: Job, now: Instant) -> Instant:
+    """Of a schedule that cannot be read here nothing is kept: whoever changes it mends it."""
+    try:
+        return first_to_come(job, now)
+    except StoredUnreadable:
+        return now
 
 
 def _resumed(job: Job, after: Job, now: Instant) -> Job:
     paused_at = job.from_at if job.paused_at is None else job.paused_at
     # By another host's clock the pause may have begun later than now.
     now = max(now, paused_at)
-    since = first_to_come(job, now)
+    since = _first_to_come(job, now)
     if since >= paused_at or not _has_same_slots(job, after, since, now):
         since = first_from(after.schedule, now) if after.schedule != job.schedule else now
     after = replace(after, from_at=since, paused_at=None, resumed_generation=after.generation)

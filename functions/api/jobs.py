@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
@@ -101,7 +101,7 @@ class JobRoutes:
         def read(most: int) -> Page[Job]:
             page = self.backend.jobs.list_of_owner(call.caller.owner_id, only=only, limit=most, cursor=cursor)
             now = self.backend.clock.now()
-            return Page(tuple(job for job in page.items if not job.has_expired(now)), page.cursor)
+            return replace(page, items=tuple(job for job in page.items if not job.has_expired(now)))
 
         return answer_page(read, lambda job: self._listed(job, last_runs), limit)
 

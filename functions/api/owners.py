@@ -69,6 +69,9 @@ class OwnerRoutes:
         # The key stands for the whole request, and not for any one job.
         call = replace(call, keyed=None)
         page = self.backend.jobs.list_of_owner(owner_id, only=JobFilter(), limit=JOBS_OF_A_CALL, cursor=cursor)
+        # What cannot be read cannot be erased: the owner's data are not gone.
+        progress.is_done &= not page.unreadable
+        audit.note_unreadable(page.unreadable)
         for job in page.items:
             if job.created_at <= progress.asked_at:
                 self._erase_job(call, job, progress)

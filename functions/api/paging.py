@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from functions.api import audit
 from functions.api.bodies import Document
 from functions.api.responses import Answer, encoded, page_answer
 from shared.domain.pages import Page
@@ -29,4 +30,5 @@ def answer_page(read: Callable[[int], Page[T]], show: Callable[[T], Document], l
                 limit = len(items) - 1
                 break
         else:
-            return page_answer(items, page.cursor)
+            audit.note_unreadable(page.unreadable)
+            return page_answer(items, page.cursor, page.unreadable)

@@ -17,6 +17,7 @@ from shared.domain.errors import (
     OutcomeUnknown,
     PayloadTooLarge,
     StoreContended,
+    StoredUnreadable,
     StoreError,
     StoreThrottled,
 )
@@ -87,6 +88,10 @@ KINDS: Final[tuple[tuple[type[Exception], Kind], ...]] = (
         Kind(HTTPStatus.SERVICE_UNAVAILABLE, "outcome-unknown", "The outcome is not known", _PERHAPS, True),
     ),
     (
+        StoredUnreadable,
+        Kind(HTTPStatus.INTERNAL_SERVER_ERROR, "stored-unreadable", "What is stored cannot be read"),
+    ),
+    (
         Exception,
         Kind(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "Carillon failed", "the log has more under this instance"),
     ),
@@ -106,9 +111,10 @@ def answer(document: object, *, status: HTTPStatus = HTTPStatus.OK, headers: dic
     return _response(status, _JSON, encoded(document), headers or {})
 
 
-def page_answer(items: Sequence[str], cursor: str | None) -> Answer:
+def page_answer(items: Sequence[str], cursor: str | None, unreadable: Sequence[str] = ()) -> Answer:
     """Of a page whose items are encoded already."""
-    body = f'{{"items":[{",".join(items)}],"next_cursor":{encoded(cursor)}}}'
+    left_out = f',"unreadable":{encoded(list(unreadable))}' if unreadable else ""
+    body = f'{{"items":[{",".join(items)}],"next_cursor":{encoded(cursor)}{left_out}}}'
     return _response(HTTPStatus.OK, _JSON, body, {})
 
 

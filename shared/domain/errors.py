@@ -3,6 +3,7 @@
 CarillonError
   x InvalidRequest          the caller's input is wrong; names the field, the problem and a fix
   x MessageUnreadable       a queue message of an unknown version or shape
+  x StoredUnreadable        a row that this version cannot read, or a rule in it that it does not know
   x Fenced                  a newer token exists: whoever catches this stops, it does not retry
   x StoreError              a table or queue did not do what was asked
     + WriteRefused          certainly not written
@@ -61,6 +62,15 @@ class MessageUnreadable(CarillonError):
         self.version = version
         self.is_newer = is_newer
         super().__init__(f"{reason} (version {version!r})")
+
+
+class StoredUnreadable(CarillonError):
+    """A later version wrote what is stored, or it is broken. It concerns this one thing only."""
+
+    def __init__(self, what: str, why: str) -> None:
+        self.what = what
+        self.why = why
+        super().__init__(f"{what} is stored as this version cannot read it: {why}")
 
 
 class Fenced(CarillonError):

@@ -10,7 +10,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """`cursor` continues the list; None means that it ended. A page may be short or empty while a cursor is set."""
+    """`cursor` continues the list; None means that it ended. A page may be short or empty while a cursor is set.
+
+    `unreadable` are the ids of what stands in this part of the list and cannot be read by this version.
+    """
 
     items: tuple[T, ...]
     cursor: str | None = None
+    unreadable: tuple[str, ...] = ()

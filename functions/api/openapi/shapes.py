@@ -15,6 +15,12 @@ TEXT: Final[Schema] = {"type": "string"}
 FLAG: Final[Schema] = {"type": "boolean"}
 CURSOR: Final[Schema] = {"type": ["string", "null"], "description": "Pass it as `cursor` to go on; null: that was all."}
 
+UNREADABLE: Final[Schema] = {
+    "type": "array",
+    "items": TEXT,
+    "description": "Only where a row of this page cannot be read by this version: their ids. The list goes on without.",
+}
+
 
 def ref(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
@@ -40,7 +46,11 @@ def record(properties: dict[str, Schema], *, optional: tuple[str, ...] = (), abo
 
 def listing(item: Schema) -> Schema:
     about = "A page may be short or empty while `next_cursor` is set."
-    return record({"items": {"type": "array", "items": item}, "next_cursor": CURSOR}, about=about)
+    return record(
+        {"items": {"type": "array", "items": item}, "next_cursor": CURSOR, "unreadable": UNREADABLE},
+        about=about,
+        optional=("unreadable",),
+    )
 
 
 def one_of(*values: str) -> Schema:

@@ -15,6 +15,7 @@ from shared.adapters.dynamodb.columns import (
     whole_column,
     write_columns,
 )
+from shared.domain.errors import StoredUnreadable
 from shared.domain.instants import HOUR, Instant
 from shared.domain.job import Cancellation, CancelOutcome, Job, JobState, RetryPolicy
 from shared.domain.keys import job_id_of, owner_of
@@ -116,5 +117,9 @@ def ttl_of(expires_at: Instant) -> Value:
 
 
 def read_job(row: Row) -> Job:
+    """Raises StoredUnreadable."""
     job_key = read_text(row[KEY])
-    return Job(owner_id=owner_of(job_key), job_id=job_id_of(job_key), **read_columns(COLUMNS, row))
+    try:
+        return Job(owner_id=owner_of(job_key), job_id=job_id_of(job_key), **read_columns(COLUMNS, row))
+    except Exception as error:
+        raise StoredUnreadable(f"job {job_id_of(job_key)!r}", f"{type(error).__name__}: {error}") from error

@@ -14,9 +14,10 @@ from typing import Generic, TypeVar
 
 from shared.adapters.cursors import decode_cursor, encode_cursor, foreign_cursor
 from shared.adapters.dynamodb import conditions, job_rows, run_rows
-from shared.adapters.dynamodb.attributes import Row, text, whole
+from shared.adapters.dynamodb.attributes import Row, read_text, text, whole
 from shared.adapters.dynamodb.batches import GET_BATCH, Batches
 from shared.adapters.dynamodb.queries import Queries, Query
+from shared.domain.errors import StoredUnreadable
 from shared.domain.instants import LAST_INSTANT
 from shared.domain.job import Job
 from shared.domain.keys import RunKey, job_id_of, job_key
@@ -50,6 +51,8 @@ class Shape(Generic[T]):
     sort: str
     read: Callable[[Row], T]
     position_of: Callable[[T], tuple[int, *tuple[str, ...]]]
+    #: What a row is called that cannot be read.
+    name_of: Callable[[Row], str]
     #: The table's key of the row that `names` names; None when they name none.
     key_of: Callable[[str, Sequence[object]], Row | None]
     #: The members of the table's key, where the index has nothing else of a row.
@@ -66,6 +69,7 @@ def jobs_of_owner(table: str) -> Shape[Job]:
         sort=job_rows.CREATED_AT,
         read=job_rows.read_job,
         position_of=lambda job: (job.created_at, job.job_id),
+        name_of=lambda row: job_id_of(read_text(row[job_rows.KEY])),
         key_of=_key_of_job,
         keys_only=(job_rows.KEY,),
     )
@@ -81,6 +85,7 @@ def failures_of_owner(table: str) -> Shape[Run]:
         sort=run_rows.ENDED_AT,
         read=run_rows.read_run,
         position_of=lambda run: (run.ended_at or 0, job_id_of(run.job_key), run.run_id),
+        name_of=lambda row: f"{job_id_of(read_text(row[run_rows.PARTITION]))}/{read_text(row[run_rows.SORT])}",
         key_of=_key_of_run,
     )
 
@@ -123,7 +128,7 @@ class OwnerListing(Generic[T]):
             if at is not None:
                 heappush(heads, (-at, number))
         rest = encode_cursor(name, owner_id, [of.position for of in slices]) if heads else None
-        return Page(tuple(admitted), rest)
+        return Page(tuple(admitted), rest, tuple(row for of in slices for row in of.unreadable))
 
     def _slices(self, owner_id: str, positions: Sequence[Position], *, read_size: int) -> list[_Slice[T]]:
         queries = (
@@ -178,6 +183,8 @@ class _Slice(Generic[T]):
         self._shape = shape
         self._query = query
         self._read: deque[T] = deque()
+        #: What was met on the way and cannot be read.
+        self.unreadable: list[str] = []
         self._position = position
         self._has_more = position != _ENDED
         self._start = self._start_key(owner_id, position) if isinstance(position, tuple) else None
@@ -190,7 +197,11 @@ class _Slice(Generic[T]):
         """The instant of the next item, or None when the slice ended."""
         while not self._read and self._has_more:
             page = self._queries.page(self._operation, self._query, self._start)
-            self._read.extend(map(self._shape.read, self._whole(page.rows)))
+            for row in self._whole(page.rows):
+                try:
+                    self._read.append(self._shape.read(row))
+                except StoredUnreadable:
+                    self.unreadable.append(self._shape.name_of(row))
             self._start = page.next_start
             self._has_more = page.next_start is not None
             size = min(_LARGEST_READ, _GROWTH * (self._query.page_size or SMALLEST_READ))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from shared.adapters.cursors import decode_cursor, encode_cursor, foreign_cursor
 from shared.adapters.dynamodb import conditions, run_rows
-from shared.adapters.dynamodb.attributes import Row, text
+from shared.adapters.dynamodb.attributes import Row, read_text, text
 from shared.adapters.dynamodb.queries import Queries, Query
+from shared.domain.errors import StoredUnreadable
 from shared.domain.keys import run_id_of
 from shared.domain.pages import Page
 from shared.domain.run import Run
@@ -33,22 +34,26 @@ class RunListing:
         if query is None:
             return Page(())
         admitted: list[Run] = []
+        unreadable: list[str] = []
         scanned, start = 0, None
         while True:
             page = self._queries.page("runs.list_of_job", query, start)
             for number, row in enumerate(page.rows, start=1):
-                run = run_rows.read_run(row)
-                if run.run_id != below and only.admits(run):
-                    admitted.append(run)
+                run_id = read_text(row[run_rows.SORT])
+                try:
+                    if run_id != below and only.admits(run := run_rows.read_run(row)):
+                        admitted.append(run)
+                except StoredUnreadable:
+                    unreadable.append(run_id)
                 has_more = number < len(page.rows) or page.next_start is not None
                 if has_more and len(admitted) == limit:
-                    return Page(tuple(admitted), encode_cursor(_LIST, job_key, run.run_id))
+                    return Page(tuple(admitted), encode_cursor(_LIST, job_key, run_id), tuple(unreadable))
             scanned += len(page.rows)
             start = page.next_start
             if start is None:
-                return Page(tuple(admitted))
+                return Page(tuple(admitted), unreadable=tuple(unreadable))
             if scanned >= SCANNED_FOR_A_PAGE and page.rows:
-                return Page(tuple(admitted), encode_cursor(_LIST, job_key, run.run_id))
+                return Page(tuple(admitted), encode_cursor(_LIST, job_key, run_id), tuple(unreadable))
 
     def _query(self, job_key: str, only: RunFilter, below: str | None, *, page_size: int) -> Query | None:
         """None when nothing can be there."""

@@ -14,7 +14,8 @@ from shared.adapters.dynamodb.columns import (
     write_columns,
 )
 from shared.adapters.run_rules import is_failure
-from shared.domain.keys import RunKey, owner_of
+from shared.domain.errors import StoredUnreadable
+from shared.domain.keys import RunKey, job_id_of, owner_of
 from shared.domain.run import Attempt, Finish, Run, RunError, RunKind, RunStatus
 from shared.domain.schedules import Gap
 from shared.domain.sharding import owner_slice
@@ -104,13 +105,19 @@ def write_run(run: Run) -> Row:
 
 
 def read_run(row: Row) -> Run:
-    stored = row[ATTEMPTS]["M"]
-    return Run(
-        job_key=read_text(row[PARTITION]),
-        run_id=read_text(row[SORT]),
-        attempts=tuple(_attempt_from_json(read_document(stored[name])) for name in sorted(stored)),
-        **read_columns(COLUMNS, row),
-    )
+    """Raises StoredUnreadable."""
+    job_key, run_id = read_text(row[PARTITION]), read_text(row[SORT])
+    try:
+        stored = row[ATTEMPTS]["M"]
+        return Run(
+            job_key=job_key,
+            run_id=run_id,
+            attempts=tuple(_attempt_from_json(read_document(stored[name])) for name in sorted(stored)),
+            **read_columns(COLUMNS, row),
+        )
+    except Exception as error:
+        what = f"run {run_id!r} of job {job_id_of(job_key)!r}"
+        raise StoredUnreadable(what, f"{type(error).__name__}: {error}") from error
 
 
 def write_end(finish: Finish) -> Row:

@@ -10,6 +10,8 @@ from functools import cache
 from importlib import import_module, resources
 from zoneinfo import ZoneInfo
 
+from shared.domain.errors import StoredUnreadable
+
 _LONGEST = 40
 _SHOWN = 3
 
@@ -45,8 +47,10 @@ def zones_near(name: str) -> tuple[str, ...]:
 
 @cache
 def zone(name: str) -> ZoneInfo:
-    """The zone of that name. Raises KeyError for a name that is not listed: it never becomes part of a path."""
+    """The zone of that name. Raises StoredUnreadable for a name that is not listed: what a user
+    sends was looked up before, and no name becomes part of a path.
+    """
     if name not in zone_names():
-        raise KeyError(name)
+        raise StoredUnreadable(f"time zone {name!r}", "the time zone data here does not list it")
     with resources.files("tzdata").joinpath("zoneinfo", *name.split("/")).open("rb") as file:
         return ZoneInfo.from_file(file, key=name)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from shared.domain.errors import StoredUnreadable
 from shared.domain.instants import SECOND
 from shared.domain.schedules import tzdata_version, zone, zone_names
 from shared.domain.schedules.spans import BLOCK_BITS, PROBE_STEP, offset_at, spans_of
@@ -102,7 +103,7 @@ def test_the_hosts_database_cannot_win(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["localtime", "posixrules", "../zones", "", "Europe", "zone.tab", "europe/berlin"])
 def test_a_name_that_is_not_listed_is_no_zone(name: str) -> None:
-    with pytest.raises(KeyError):
+    with pytest.raises(StoredUnreadable):
         zone(name)
 
 
