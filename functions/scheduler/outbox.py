@@ -19,6 +19,8 @@ BATCH = 10
 MOST_AT_ONCE = 50 * BATCH
 #: In a lane: ten calls' worth. Whoever is behind sends, rather than to look for still more that is due.
 MOST_WAITING = 10 * MOST_AT_ONCE
+#: The most that one of them takes, with its entry: so a lane's take less than 10 MB.
+BYTES_OF_WAITING = 2_000
 FIRST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 2.0
 

@@ -7,6 +7,7 @@ from threading import Event, Lock
 
 from functions.worker.cuts import first_bytes
 from functions.worker.targets import Call
+from functions.worker.weighing import bytes_of
 from shared.domain.instants import Instant
 from shared.domain.job import Job
 from shared.domain.limits import MAX_PROGRESS_BYTES
@@ -33,6 +34,7 @@ class LiveRun:
         "_started_at",
         "_timeout_ms",
         "_trusted_until",
+        "_weight",
         "cancelled",
         "delivery",
         "dispatch",
@@ -61,6 +63,7 @@ class LiveRun:
         self._renew_until = renew_until
         self._job: Job | None = None
         self._read_at: float | None = None
+        self._weight = 0
         self._started_at: Instant | None = None
         self._timeout_ms: int | None = None
         self._progress: str | None = None
@@ -82,6 +85,11 @@ class LiveRun:
     def job(self) -> Job | None:
         """As it was read last before the start; None until it was read."""
         return self._job
+
+    @property
+    def weight(self) -> int:
+        """What its job takes in memory, in bytes."""
+        return self._weight
 
     @property
     def started_at(self) -> Instant | None:
@@ -134,6 +142,7 @@ class LiveRun:
             if not self.may_start:
                 return False
             self._job, self._read_at = job, at
+            self._weight = 0 if job is None else bytes_of(job)
             return True
 
     def start(self, *, at: Instant, timeout_ms: int) -> bool:

@@ -14,6 +14,7 @@ from threading import Condition, Lock
 
 from functions.worker.live_run import LiveRun
 from shared.domain.instants import SECOND, Instant
+from shared.domain.job import Job
 from shared.domain.run import Finish
 
 #: So many ends are stored together, with whole batches of messages to delete: these hold ten.
@@ -48,6 +49,8 @@ class LiveRuns:
         self.usual_ms = float(SECOND)
         #: Ended, and still here.
         self._decided = 0
+        #: Bytes that the jobs of the runs here take.
+        self._weight = 0
         #: Notified when fewer than this are launched.
         self._room_below = 0
         self._has_room = Condition(self._lock)
@@ -62,6 +65,11 @@ class LiveRuns:
         """Claimed, and not handed out yet."""
         with self._lock:
             return len(self._live) - len(self._launched) - self._decided
+
+    @property
+    def weight(self) -> int:
+        """What the jobs of the runs here take in memory, in bytes; one that many runs share counts for each."""
+        return self._weight
 
     @property
     def launched(self) -> int:
@@ -95,6 +103,7 @@ class LiveRuns:
                 if live in self._live:
                     del self._live[live]
                     self._decided -= live.finish is not None
+                    self._weight -= live.weight
                 self._asked_at.pop(live, None)
                 self._unlaunch(live)
             self.ended.notify_all()
@@ -104,6 +113,15 @@ class LiveRuns:
         if len(self._launched) < self._room_below:
             self._room_below = 0
             self._has_room.notify_all()
+
+    def read(self, live: LiveRun, job: Job | None, *, at: float) -> bool:
+        """The job as it was at the monotonic second `at`; False, and nothing changes, once the run has started."""
+        with self._lock:
+            before = live.weight
+            is_read = live.read(job, at=at)
+            if live in self._live:
+                self._weight += live.weight - before
+            return is_read
 
     def put_unread(self, runs: Iterable[LiveRun]) -> None:
         with self._lock:

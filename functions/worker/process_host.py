@@ -160,7 +160,7 @@ class LaneHost:
                 troubles.went_well(now=self._clock.monotonic())
 
     def _receive(self) -> None:
-        limit = min(self._room(), _RECEIVE_LIMIT)
+        limit = min(self.room(), _RECEIVE_LIMIT)
         if limit <= 0:
             if self._executor.runs.launched < self._handlers.usable:
                 self._stops_receiving.wait(timeout=_ROOM_WAIT_SECONDS)
@@ -177,10 +177,10 @@ class LaneHost:
         elif deliveries:
             self._executor.claim_once(deliveries)
 
-    def _room(self) -> int:
+    def room(self) -> int:
         """How many messages may be taken. A run that would wait for a thread here is better off with another worker."""
         runs = self._executor.runs
-        if runs.launched >= self._handlers.usable:
+        if runs.launched >= self._handlers.usable or runs.weight >= self._worker.most_weight:
             return 0
         return self._worker.may_hold(runs.usual_ms) - runs.unstarted
 

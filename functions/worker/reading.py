@@ -91,7 +91,7 @@ class Reading:
             _logger.exception("a job could not be judged", extra={"action": "run.read", "run": live.run.key})
             self.departures.set_aside(live, f"its schedule cannot be judged: {error}")
             return False
-        if not live.read(job, at=read_at):
+        if not self.runs.read(live, job, at=read_at):
             return False
         if reason is not None:
             self.departures.end_unstarted(live, reason)

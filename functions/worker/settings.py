@@ -34,6 +34,9 @@ class WorkerSettings:
     #: after so many it is a dead letter. A deployment of workers takes some minutes.
     unreadable_hidden_ms: int = MINUTE
     unreadable_looks: int = 10
+    #: Of the jobs of the runs that a lane holds, in bytes: while they take as much, no message is taken. A batch of
+    #: jobs comes on top, which are read before they can be weighed.
+    most_weight: int = 64 * 1024 * 1024
     #: Handlers at once, per lane.
     threads: int = 16
     #: How many runs of an owner may go on at once, on all workers of a deployment together.

@@ -11,12 +11,15 @@ from typing import Any
 
 import pytest
 
+from functions.scheduler.due import Due
+from functions.scheduler.outbox import BYTES_OF_WAITING, MOST_WAITING, Outbox
 from functions.scheduler.shard import Shard
 from shared.adapters.dynamodb.entry_rows import read_entry, write_entry
 from shared.adapters.memory.entry_store import MemoryEntryStore
 from shared.domain.entry import Entry, entry_of
 from shared.domain.fleet import Lease
 from shared.domain.instants import HOUR, SECOND, Instant, to_rfc3339
+from shared.domain.run import RunKind
 from tests.unit.scheduler.world import TIMING, World
 
 #: What `Settings.most_residents` of them may take: 300 MB.
@@ -133,3 +136,17 @@ def test_only_short_documents_are_kept_for_rows_that_have_the_same() -> None:
     assert read_entry(short).schedule is read_entry(short).schedule
     assert read_entry(long).schedule == read_entry(long).schedule
     assert read_entry(long).schedule is not read_entry(long).schedule
+
+
+def test_what_waits_for_a_lane_is_bounded_in_bytes_too() -> None:
+    """Each slot of another job, whose names are as long as they may be: five thousand take some megabytes."""
+    world, outbox = World(), Outbox(patience=1.0, catch_up_per_second=100.0)
+    trace = f"00-{'a' * 32}-{'b' * 16}-01"
+    for number in range(500):
+        entry = stored(world, f"{number}".rjust(64, "j"), at=to_rfc3339(Instant(world.now + HOUR + number)))
+        entry = replace(entry, trace=trace + str(number), run_id=f"{number}".rjust(64, "r"))
+        slot = Instant(world.now + number)
+        outbox.put([Due(0, entry, slot, slot, RunKind.MANUAL, lane="default")], at=0.0)
+
+    assert bytes_of(outbox) <= 500 * BYTES_OF_WAITING
+    assert MOST_WAITING * BYTES_OF_WAITING <= 10_000_000

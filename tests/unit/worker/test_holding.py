@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tracemalloc
 from dataclasses import replace
 from threading import Thread
 
@@ -9,9 +11,13 @@ import pytest
 
 from functions.worker.live_run import LiveRun
 from functions.worker.live_runs import LiveRuns
+from functions.worker.process_host import HostSettings, LaneHost
 from functions.worker.settings import WorkerSettings
 from functions.worker.targets import Call, Outcome, succeeded
+from functions.worker.weighing import BYTES_OF_JOB, bytes_of
 from shared.domain.instants import SECOND, Instant
+from shared.domain.limits import MAX_PAYLOAD_BYTES
+from tests.contract.values import make_job
 from tests.unit.worker.workshop import Workshop
 
 PATIENCE_SECONDS = 20.0
@@ -111,3 +117,40 @@ def test_the_deadline_of_a_run_that_ended_is_not_kept_until_it_comes(shop: Works
         shop.start_all(executor)
         executor.finish_once()
     assert len(executor.runs._started) <= 70
+
+
+#: As much memory as 128 KB of JSON can take.
+WORST_PAYLOAD: list[list[int]] = [[] for _ in range(MAX_PAYLOAD_BYTES // len("[],"))]
+
+
+def test_a_worker_whose_held_jobs_are_large_takes_no_more_until_they_are_gone(shop: Workshop) -> None:
+    shop.settings = replace(shop.settings, most_weight=20_000_000, threads=16)
+    executor = shop.executor()
+    lane = LaneHost("default", shop.queue, executor, clock=shop.clock, worker=shop.settings, host=HostSettings())
+    for number in range(100):
+        shop.dispatch(
+            shop.put_job(f"job-{number}", early_ms=SECOND, payload=WORST_PAYLOAD), Instant(shop.clock.now() + SECOND)
+        )
+
+    while lane.room() > 0:
+        assert shop.claim(executor)
+        executor.read_once()
+
+    assert len(executor.runs) < 20
+    executor.runs.remove(executor.runs.not_begun())
+    assert (executor.runs.weight, lane.room()) == (0, shop.settings.max_held)
+
+
+def test_what_a_job_weighs_is_what_it_takes() -> None:
+    text = json.dumps({"list": WORST_PAYLOAD, "text": "\N{PARTY POPPER}" * 1_000, "deep": {"a": {"b": [1.5, None]}}})
+    job = make_job(payload=json.loads(text), target={"type": "handler", "name": "x"})
+
+    tracemalloc.start()
+    try:
+        payload = json.loads(text)
+        took = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+
+    assert payload == job.payload
+    assert took <= bytes_of(job) <= 1.2 * took + BYTES_OF_JOB
