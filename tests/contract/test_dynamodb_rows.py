@@ -10,11 +10,13 @@ import pytest
 from shared.adapters.dynamodb.conditions import RUNS_OF_JOB, names
 from shared.adapters.dynamodb.entry_rows import read_entry, write_entry
 from shared.adapters.dynamodb.listed_runs import PREFIX
+from shared.adapters.dynamodb.queries import BYTES_OF_A_PAGE
 from shared.config import TableNames
 from shared.domain.instants import HOUR, MINUTE, Instant
-from shared.domain.run import RunStatus
+from shared.domain.limits import MAX_PAYLOAD_BYTES
+from shared.domain.run import Attempt, RunError, RunStatus
 from shared.domain.sharding import owner_slices
-from shared.ports import Completion
+from shared.ports import Completion, JobFilter
 from shared.ports.run_store import Heartbeat
 from tests.contract.stored import stored_job, stored_run
 from tests.contract.stores import Stores, dynamo_stores
@@ -185,3 +187,35 @@ def test_entries_of_one_schedule_share_it() -> None:
     assert entries[0].schedule is entries[1].schedule is not None
     assert entries[0].misfire is entries[1].misfire
     assert entries[0].lane is entries[1].lane
+
+
+def test_a_page_is_bounded_in_bytes(stores: Stores) -> None:
+    """Whoever asks for 200 jobs of 128 KB each gets some of them, and goes on."""
+    payload = "x" * (MAX_PAYLOAD_BYTES - 2)
+    for number in range(60):
+        stores.jobs.write(creation(make_job(f"job-{number}", payload=payload)))
+
+    lengths, cursor = list[int](), None
+    while True:
+        page = stores.jobs.list_of_owner("acme", only=JobFilter(), limit=200, cursor=cursor)
+        lengths.append(len(page.items))
+        cursor = page.cursor
+        if cursor is None:
+            break
+
+    assert sum(lengths) == 60
+    assert max(lengths) <= BYTES_OF_A_PAGE // MAX_PAYLOAD_BYTES + 1
+
+
+def test_a_page_of_runs_is_bounded_in_bytes(stores: Stores) -> None:
+    attempts = tuple(
+        Attempt(number, Instant(NOW), Instant(NOW), "w", RunError("http_5xx", "x" * 1_000)) for number in range(1, 101)
+    )
+    runs = [make_run(NOW + number * 1_000, status=RunStatus.FAILED, attempts=attempts) for number in range(60)]
+    stores.runs.record(runs)
+
+    first = stores.runs.list_of_job("acme/job", limit=200)
+    rest = stores.runs.list_of_job("acme/job", limit=200, cursor=first.cursor)
+
+    assert len(first.items) <= BYTES_OF_A_PAGE // 100_000 + 1
+    assert len(first.items) + len(rest.items) == 60

@@ -44,6 +44,18 @@ def read_document(value: Value) -> Any:
     return json.loads(value["S"])
 
 
+def length_of(row: Row) -> int:
+    """About how many bytes a row takes: of its texts, which are what may be long."""
+    length, left = 0, list(row.values())
+    while left:
+        value = left.pop()
+        if "S" in value:
+            length += len(value["S"])
+        elif "M" in value:
+            left.extend(value["M"].values())
+    return length
+
+
 def _compact(value: Any) -> str:
     compact = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     try:

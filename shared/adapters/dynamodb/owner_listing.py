@@ -14,9 +14,9 @@ from typing import Generic, TypeVar
 
 from shared.adapters.cursors import decode_cursor, encode_cursor, foreign_cursor
 from shared.adapters.dynamodb import conditions, job_rows, run_rows
-from shared.adapters.dynamodb.attributes import Row, read_text, text, whole
+from shared.adapters.dynamodb.attributes import Row, Value, length_of, read_text, read_whole, text, whole
 from shared.adapters.dynamodb.batches import GET_BATCH, Batches
-from shared.adapters.dynamodb.queries import Queries, Query
+from shared.adapters.dynamodb.queries import BYTES_OF_A_PAGE, Queries, Query
 from shared.domain.errors import StoredUnreadable
 from shared.domain.instants import LAST_INSTANT
 from shared.domain.job import Job
@@ -50,9 +50,7 @@ class Shape(Generic[T]):
     partition: str
     sort: str
     read: Callable[[Row], T]
-    position_of: Callable[[T], tuple[int, *tuple[str, ...]]]
-    #: What a row is called that cannot be read.
-    name_of: Callable[[Row], str]
+    position_of: Callable[[Row], tuple[int, *tuple[str, ...]]]
     #: The table's key of the row that `names` names; None when they name none.
     key_of: Callable[[str, Sequence[object]], Row | None]
     #: The members of the table's key, where the index has nothing else of a row.
@@ -68,8 +66,7 @@ def jobs_of_owner(table: str) -> Shape[Job]:
         partition=job_rows.OWNER_SLICE,
         sort=job_rows.CREATED_AT,
         read=job_rows.read_job,
-        position_of=lambda job: (job.created_at, job.job_id),
-        name_of=lambda row: job_id_of(read_text(row[job_rows.KEY])),
+        position_of=lambda row: (read_whole(row[job_rows.CREATED_AT]), _job_id(row[job_rows.KEY])),
         key_of=_key_of_job,
         keys_only=(job_rows.KEY,),
     )
@@ -84,10 +81,17 @@ def failures_of_owner(table: str) -> Shape[Run]:
         partition=run_rows.FAILURE_SLICE,
         sort=run_rows.ENDED_AT,
         read=run_rows.read_run,
-        position_of=lambda run: (run.ended_at or 0, job_id_of(run.job_key), run.run_id),
-        name_of=lambda row: f"{job_id_of(read_text(row[run_rows.PARTITION]))}/{read_text(row[run_rows.SORT])}",
+        position_of=lambda row: (
+            read_whole(row[run_rows.ENDED_AT]),
+            _job_id(row[run_rows.PARTITION]),
+            read_text(row[run_rows.SORT]),
+        ),
         key_of=_key_of_run,
     )
+
+
+def _job_id(key: Value) -> str:
+    return job_id_of(read_text(key))
 
 
 def _key_of_job(owner_id: str, names: Sequence[object]) -> Row | None:
@@ -117,18 +121,24 @@ class OwnerListing(Generic[T]):
         heads = [(-at, number) for number, of in enumerate(slices) if (at := of.head_at()) is not None]
         heapify(heads)
         admitted: list[T] = []
-        scanned = 0
-        while heads and len(admitted) < limit and scanned < SCANNED_FOR_A_PAGE:
+        unreadable: list[str] = []
+        scanned = length = 0
+        while heads and len(admitted) < limit and scanned < SCANNED_FOR_A_PAGE and length < BYTES_OF_A_PAGE:
             _, number = heappop(heads)
-            item = slices[number].take()
+            row = slices[number].take()
             scanned += 1
-            if admits(item):
-                admitted.append(item)
+            try:
+                if admits(item := self._shape.read(row)):
+                    admitted.append(item)
+                    length += length_of(row)
+            except StoredUnreadable:
+                _, *names = self._shape.position_of(row)
+                unreadable.append("/".join(names))
             at = slices[number].head_at()
             if at is not None:
                 heappush(heads, (-at, number))
         rest = encode_cursor(name, owner_id, [of.position for of in slices]) if heads else None
-        return Page(tuple(admitted), rest, tuple(row for of in slices for row in of.unreadable))
+        return Page(tuple(admitted), rest, tuple(unreadable))
 
     def _slices(self, owner_id: str, positions: Sequence[Position], *, read_size: int) -> list[_Slice[T]]:
         queries = (
@@ -182,9 +192,7 @@ class _Slice(Generic[T]):
         self._batches = batches
         self._shape = shape
         self._query = query
-        self._read: deque[T] = deque()
-        #: What was met on the way and cannot be read.
-        self.unreadable: list[str] = []
+        self._read: deque[Row] = deque()
         self._position = position
         self._has_more = position != _ENDED
         self._start = self._start_key(owner_id, position) if isinstance(position, tuple) else None
@@ -197,11 +205,7 @@ class _Slice(Generic[T]):
         """The instant of the next item, or None when the slice ended."""
         while not self._read and self._has_more:
             page = self._queries.page(self._operation, self._query, self._start)
-            for row in self._whole(page.rows):
-                try:
-                    self._read.append(self._shape.read(row))
-                except StoredUnreadable:
-                    self.unreadable.append(self._shape.name_of(row))
+            self._read.extend(self._whole(page.rows))
             self._start = page.next_start
             self._has_more = page.next_start is not None
             size = min(_LARGEST_READ, _GROWTH * (self._query.page_size or SMALLEST_READ))
@@ -223,10 +227,10 @@ class _Slice(Generic[T]):
         places = (repr([row[name] for name in (*names, sort)]) for row in rows)
         return [by_place[place] for place in places if place in by_place]
 
-    def take(self) -> T:
-        item = self._read.popleft()
-        self._position = self._shape.position_of(item)
-        return item
+    def take(self) -> Row:
+        row = self._read.popleft()
+        self._position = self._shape.position_of(row)
+        return row
 
     def _start_key(self, owner_id: str, position: tuple[int, *tuple[str, ...]]) -> Row:
         at, *names = position

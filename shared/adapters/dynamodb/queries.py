@@ -13,6 +13,9 @@ from shared.adapters.dynamodb.conditions import names
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+#: Of the rows of one page of a list; with the last of them it may be more. The rest is left to the next page.
+BYTES_OF_A_PAGE = 4_000_000
+
 
 @dataclass(frozen=True, slots=True)
 class Query:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from shared.adapters.cursors import decode_cursor, encode_cursor, foreign_cursor
 from shared.adapters.dynamodb import conditions, run_rows
-from shared.adapters.dynamodb.attributes import Row, read_text, text
-from shared.adapters.dynamodb.queries import Queries, Query
+from shared.adapters.dynamodb.attributes import Row, length_of, read_text, text
+from shared.adapters.dynamodb.queries import BYTES_OF_A_PAGE, Queries, Query
 from shared.domain.errors import StoredUnreadable
 from shared.domain.keys import run_id_of
 from shared.domain.pages import Page
@@ -35,7 +35,7 @@ class RunListing:
             return Page(())
         admitted: list[Run] = []
         unreadable: list[str] = []
-        scanned, start = 0, None
+        scanned, length, start = 0, 0, None
         while True:
             page = self._queries.page("runs.list_of_job", query, start)
             for number, row in enumerate(page.rows, start=1):
@@ -43,10 +43,11 @@ class RunListing:
                 try:
                     if run_id != below and only.admits(run := run_rows.read_run(row)):
                         admitted.append(run)
+                        length += length_of(row)
                 except StoredUnreadable:
                     unreadable.append(run_id)
                 has_more = number < len(page.rows) or page.next_start is not None
-                if has_more and len(admitted) == limit:
+                if has_more and (len(admitted) == limit or length >= BYTES_OF_A_PAGE):
                     return Page(tuple(admitted), encode_cursor(_LIST, job_key, run_id), tuple(unreadable))
             scanned += len(page.rows)
             start = page.next_start
