@@ -7,7 +7,8 @@ ends, and `judge` compares what was answered and delivered with the rows that th
     ledger     what was asked, answered and delivered, as plain values
     judge      what must hold of a ledger: pure, tested by ledgers that break each rule
     receiver   the webhooks' receiver, and what it does to them
-    driver     asks the API at random, by a seed
+    asking     plain HTTP to the API, repeated until the outcome is known
+    driver     asks for all that the API does, at random, by a seed
     chaos      kills, freezes, stops, and faults of tables and queues
     soak       the whole of it
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
@@ -94,6 +94,13 @@ def _twice(ledger: Ledger, _rows: Rows, _until: int) -> Iterator[str]:
                 yield f"{job_id}: {run_id} succeeded twice, and nothing had happened to a worker"
 
 
+def _doubled(_ledger: Ledger, rows: Rows, _until: int) -> Iterator[str]:
+    """One slot is one run, whoever asks for it."""
+    for job_id, found in rows.items():
+        slots = Counter(row["slot"] for row in found if row["kind"] in OF_SCHEDULES and not row.get("gap"))
+        yield from (f"{job_id}: slot {slot} has {count} runs" for slot, count in slots.items() if count > 1)
+
+
 def _tokens(ledger: Ledger, _rows: Rows, _until: int) -> Iterator[str]:
     for (job_id, run_id), deliveries in _by_run(ledger.deliveries).items():
         for before, after in pairwise(deliveries):
@@ -179,6 +186,7 @@ RULES: Final[Mapping[str, Callable[[Ledger, Rows, int], Iterator[str]]]] = {
     "nothing runs that was not planned": _unplanned,
     "nothing is early": _early,
     "nothing is done twice without a take-over": _twice,
+    "one slot is one run": _doubled,
     "the tokens of a run rise": _tokens,
     "a DELETE names all that still starts": _deleted,
     "no slot of a pause fires": _paused,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Lock
@@ -53,7 +54,8 @@ class Life:
     is_strict: bool
     #: At most one run at once.
     is_exclusive: bool
-    #: Of a one-time job.
+    #: As it was created; None: it fires once, `at`.
+    period_ms: int | None = None
     at: int | None = None
     windows: list[Window] = field(default_factory=list)
     #: (asked, answered) of each pause and of the resume behind it, None while paused.
@@ -90,6 +92,8 @@ class Ledger:
     memory: dict[str, list[int]] = field(default_factory=dict)
     #: Answers that no client should see.
     surprises: list[str] = field(default_factory=list)
+    #: How often each route answered with each status.
+    answers: Counter[tuple[str, int]] = field(default_factory=Counter)
     _lock: Lock = field(default_factory=Lock)
 
     def deliver(self, delivery: Delivery) -> None:

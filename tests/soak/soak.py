@@ -16,8 +16,9 @@ import httpx
 
 from localstack.faults import faults
 from localstack.stack import Stack
+from tests.soak.asking import Asker, Unanswered
 from tests.soak.chaos import Chaos
-from tests.soak.driver import Driver, Unanswered
+from tests.soak.driver import Driver
 from tests.soak.judge import ALIVE, Rows, problems
 from tests.soak.ledger import Ledger
 from tests.soak.receiver import now_ms, receiving
@@ -35,6 +36,8 @@ Say = Callable[[str], None]
 @dataclass(frozen=True)
 class Verdict:
     summary: str
+    #: How often each route answered with each status.
+    answers: str
     #: By rule: what broke it.
     problems: dict[str, list[str]]
 
@@ -48,7 +51,7 @@ def soak_stack(stack: Stack, *, seconds: float, seed: int, say: Say) -> Verdict:
         stack.route(proxy.endpoint)
         meanwhile.callback(stack.route, None)
         api = meanwhile.enter_context(_api(stack.api_url, stack.key))
-        driver = Driver(api, ledger, Random(f"driver-{seed}"), receiver)
+        driver = Driver(Asker(api, ledger), Random(f"driver-{seed}"), receiver)
         is_over = Event()
         chaos = Chaos(stack, proxy, ledger, Random(f"chaos-{seed}"), is_over, say)
         with _beside(chaos.run, is_over), _beside(lambda: _sample(stack, ledger, is_over), is_over):
@@ -60,7 +63,7 @@ def soak_stack(stack: Stack, *, seconds: float, seed: int, say: Say) -> Verdict:
 def soak_deployment(url: str, key: str, *, seconds: float, seed: int) -> Verdict:
     """Whatever answers at `url`, undisturbed; its jobs call the handler `echo`."""
     with _api(url, key) as api:
-        driver = Driver(api, Ledger(), Random(f"driver-{seed}"), None)
+        driver = Driver(Asker(api, Ledger()), Random(f"driver-{seed}"), None)
         _drive(driver, seconds)
         return _settled(driver)
 
@@ -82,7 +85,8 @@ def _settled(driver: Driver) -> Verdict:
     _look(driver, lambda rows: "no slot is lost" not in problems(ledger, rows, until))
     driver.stop()
     rows = _look(driver, lambda rows: not any(row["status"] in ALIVE for found in rows.values() for row in found))
-    return Verdict(_summary(ledger, rows), problems(ledger, rows, until))
+    answers = ", ".join(f"{route} {status} x {count}" for (route, status), count in sorted(ledger.answers.items()))
+    return Verdict(_summary(ledger, rows), answers, problems(ledger, rows, until))
 
 
 def _look(driver: Driver, is_settled: Callable[[Rows], bool]) -> Rows:
@@ -143,6 +147,7 @@ def _beside(work: Callable[[], None], is_over: Event) -> Iterator[None]:
 def told(verdict: Verdict) -> Iterator[str]:
     """Lines for a person: each broken rule with a few of what broke it."""
     yield verdict.summary
+    yield verdict.answers
     for rule, found in verdict.problems.items():
         yield f"broken: {rule} ({len(found)})"
         yield from (f"  {sentence}" for sentence in found[:10])

@@ -91,6 +91,10 @@ def succeed_twice(case: Case) -> None:
     case.ledger.deliveries.append(delivery(START, attempt=2, token=2, came_at=START + 20, left_at=START + 21))
 
 
+def run_a_slot_twice(case: Case) -> None:
+    case.rows.append(row(case.slots[4], run_id="another", kind="backfill"))
+
+
 def repeat_a_token(case: Case) -> None:
     case.ledger.deliveries.append(delivery(START, attempt=2, came_at=START + 20, left_at=START + 21, status=500))
 
@@ -136,6 +140,7 @@ def surprise(case: Case) -> None:
         (deliver_early, "nothing is early"),
         (repeat_an_attempt, "nothing is done twice without a take-over"),
         (succeed_twice, "nothing is done twice without a take-over"),
+        (run_a_slot_twice, "one slot is one run"),
         (repeat_a_token, "the tokens of a run rise"),
         (deliver_after_a_delete, "a DELETE names all that still starts"),
         (fire_in_a_pause, "no slot of a pause fires"),
