@@ -28,6 +28,8 @@ COMMANDS = {
     "down": ("localstack.terminal", "down_command"),
     "demo": ("localstack.demo", "main"),
 }
+#: What a command takes of its caller besides: of the deployment that it is told to work with.
+OF_CALLER = {"soak": ("CARILLON_KEY",)}
 
 
 def main(arguments: list[str]) -> int:
@@ -35,7 +37,8 @@ def main(arguments: list[str]) -> int:
         print("python -m localstack " + " | ".join(COMMANDS), file=sys.stderr)
         return 2
     # From here on nobody can pick up a profile, an endpoint or a proxy of the caller's, this process included.
-    safe = for_tools(os.environ)
+    of_caller = {name: os.environ[name] for name in OF_CALLER.get(arguments[0], ()) if name in os.environ}
+    safe = for_tools(os.environ) | of_caller
     os.environ.clear()
     os.environ.update(safe)
     module, function = COMMANDS[arguments[0]]
