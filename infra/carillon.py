@@ -6,7 +6,8 @@
     from infra.settings import override
 
     stack = Stack(App(), "Jobs")
-    carillon = Carillon(stack, "Carillon", environment=override(PROD, {"shard_count": 32}))
+    settings = {"shard_count": 32, "alarm_email": "ops@example.com"}
+    carillon = Carillon(stack, "Carillon", environment=override(PROD, settings))
     carillon.allow_target(my_function.function_arn, "lambda:InvokeFunction")
 
 Everything is named by CloudFormation, so any number of them fit one account, one stack even. `data` puts the tables
@@ -46,7 +47,7 @@ from infra.components.undelivered import Undelivered
 from infra.components.worker_function import WorkerFunction
 from infra.components.worker_service import WorkerService
 from infra.governance import govern
-from infra.settings import Environment
+from infra.settings import Environment, require_alarms
 from infra.words import in_pascal_case
 from shared.config import (
     DEPLOYMENT_VARIABLE,
@@ -72,6 +73,7 @@ class Carillon(Construct):
         self, scope: Construct, construct_id: str, *, environment: Environment, data: Data | None = None
     ) -> None:
         super().__init__(scope, construct_id)
+        require_alarms(environment)
         self._environment = environment
         self.data = data or Data(self, "Data", environment=environment)
         restored = environment.restored_tables
@@ -193,6 +195,7 @@ class Carillon(Construct):
             variables={
                 **self._names_of(permissions.API_TABLES),
                 **shards,
+                **runs,
                 LANES_VARIABLE: ",".join(self.lanes),
                 **targets,
                 **traces,

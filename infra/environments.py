@@ -41,8 +41,8 @@ LOCAL = Environment(
 DEV = Environment(name="dev", log_retention_days=7)
 PROD = Environment(
     name="prod",
+    is_watched=True,
     lanes=lanes_on("lambda", usual=100, others=10),
-    worker_reserved_concurrency="lanes",
     log_retention_days=90,
 )
 

@@ -25,6 +25,7 @@ class ServiceStack(Stack):
     def _outputs(self) -> dict[str, str]:
         carillon = self.carillon
         outputs = {
+            "AlarmTopic": carillon.alarms.topic.topic_arn,
             "ApiId": carillon.api.http.api_id,
             "ApiUrl": carillon.api.http.api_endpoint,
             "ClusterName": carillon.cluster.cluster_name,

@@ -172,11 +172,13 @@ def _read_target(request: CreateJob, *_: object) -> dict[str, Any]:
         raise _under("target", error) from error
 
 
-def check_payload(payload: object, target: Mapping[str, Any]) -> None:
-    """Raises PayloadTooLarge; InvalidRequest for a placeholder that there is not, where the target has any."""
+def check_payload(payload: object, target: Mapping[str, Any], *, at_most: int = MAX_PAYLOAD_BYTES) -> None:
+    """Of at most so many bytes. Raises PayloadTooLarge; InvalidRequest for a placeholder that there is not, where the
+    target has any.
+    """
     size = len(compact(payload).encode())
-    if size > MAX_PAYLOAD_BYTES:
-        detail = f"the payload has {size} bytes as JSON; at most {MAX_PAYLOAD_BYTES} are taken"
+    if size > at_most:
+        detail = f"the payload has {size} bytes as JSON; at most {at_most} are taken"
         raise PayloadTooLarge(FieldProblem("#/payload", detail, EXAMPLES["#/payload"]))
     if is_templated(target) and (faults := list(islice(faults_of(payload, "#/payload"), MAX_PROBLEMS))):
         raise InvalidRequest(faults)

@@ -10,7 +10,6 @@ from functions.api.changes import build_job
 from functions.api.entries import entry_of_job
 from functions.api.generations import agreed, is_resumed, skipped_by_pause, with_owed
 from functions.api.requests import CreateJob
-from functions.api.settings import RETENTION_MS
 from shared.domain.entry import first_unsettled
 from shared.domain.errors import FieldProblem, InvalidRequest, StoredUnreadable
 from shared.domain.events import run_is_over
@@ -62,7 +61,7 @@ def _record_skipped(backend: Backend, job: Job, after: Job) -> None:
     """Before the resume is written, for that is not repeated. They are over, whatever becomes of it."""
     paused_at = job.from_at if job.paused_at is None else job.paused_at
     rows = backend.runs.between(job.job_key, since=job.from_at, until=paused_at)
-    row = skipped_by_pause(job, after, rows, retention_ms=RETENTION_MS)
+    row = skipped_by_pause(job, after, rows, retention_ms=backend.settings.run_retention_ms)
     if row is not None and backend.runs.record([row]) == [True]:
         backend.announcements.add([run_is_over(row)])
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from functions.api.backend import Backend
-from functions.api.changes import build_job, replaced
+from functions.api.changes import build_job, check_payload, replaced
 from functions.api.deciding import built_over, decided
 from functions.api.documents import etag_of
 from functions.api.gate import Call
@@ -235,6 +235,9 @@ class JobEditor:
         if previous is None or job.lane != previous.lane:
             # One that was taken from the deployment since keeps its jobs from nothing but firing.
             check_lane(job.lane, self.backend.settings.lanes)
+        if previous is None or job.payload != previous.payload:
+            # The deployment may take less than the document may have.
+            check_payload(job.payload, job.target, at_most=self.backend.settings.payload_bytes)
         shard_count = self.backend.shard_count
         receipt = None if call.keyed is None else call.keyed.receipt_for(job, now)
         if previous is not None and job.generation == previous.generation:

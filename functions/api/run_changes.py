@@ -16,7 +16,6 @@ from functions.api.refusals import ChangeContended, RunNotFound, RunNotRetryable
 from functions.api.responses import Answer, answer
 from functions.api.routing import Route
 from functions.api.run_planner import RunPlanner
-from functions.api.settings import RETENTION_MS
 from functions.api.tracing import current_trace
 from shared.domain.access import Scope
 from shared.domain.events import run_is_over
@@ -55,7 +54,7 @@ class RunChangeRoutes:
         now, job_id = self.backend.clock.now(), job_id_of(key.job_key)
         before = self.backend.runs.get(key)
         receipt = None if call.keyed is None else call.keyed.receipt_of_choice((), None, now)
-        expires_at = Instant(now + RETENTION_MS)
+        expires_at = Instant(now + self.backend.settings.run_retention_ms)
         run = self.backend.runs.request_cancel(key, at=now, expires_at=expires_at, receipt=receipt)
         if run is None:
             raise RunNotFound(job_id, key.run_id)

@@ -56,7 +56,7 @@ class RunPlanner:
         if receipt is not None:
             return self._again(receipt)
         job = self.job_to_run(call, job_id)
-        check_payload(document.get("payload"), job.target)
+        check_payload(document.get("payload"), job.target, at_most=self.backend.settings.payload_bytes)
         for _ in range(_TRIES):
             now = self.backend.clock.now()
             suffix = f"-m{self.backend.randomness.random_bytes(_SUFFIX_BYTES).hex()}"

@@ -8,17 +8,13 @@ from typing import Final, Literal, get_args
 
 from shared.config import handler_names, lanes
 from shared.domain.instants import DAY
-from shared.domain.limits import MAX_JOBS_OF_OWNER, REQUESTS_PER_SECOND
+from shared.domain.limits import MAX_JOBS_OF_OWNER, MAX_PAYLOAD_BYTES, REQUESTS_PER_SECOND
 from shared.schema import LANES
 
 #: Who checks callers: this function (keys), or API Gateway (jwt, iam).
 Authentication = Literal["keys", "jwt", "iam"]
 OWNER_CLAIMS: Final[Mapping[str, str]] = {"keys": "", "jwt": "sub", "iam": "account"}
 IAM_OWNER_CLAIMS: Final = ("account", "principal")
-
-
-#: How long the row of a run stays that the API itself ends: cancelled while it waited, or skipped in a pause.
-RETENTION_MS: Final = 30 * DAY
 
 
 class SettingRefused(Exception):
@@ -40,6 +36,10 @@ class ApiSettings:
     admins: frozenset[str] = frozenset()
     requests_per_second: int = REQUESTS_PER_SECOND
     jobs_per_owner: int = MAX_JOBS_OF_OWNER
+    #: How long the row of a run stays that the API itself ends: cancelled while it waited, or skipped in a pause.
+    run_retention_ms: int = 30 * DAY
+    #: Of one job's payload as JSON.
+    payload_bytes: int = MAX_PAYLOAD_BYTES
     #: Of this deployment.
     lanes: tuple[str, ...] = LANES
     #: Which its workers have; None: nobody could tell.
@@ -61,6 +61,8 @@ def read_settings(environment: Mapping[str, str]) -> ApiSettings:
         admins=frozenset(filter(None, (environment.get("CARILLON_ADMINS") or "").split(","))),
         requests_per_second=_positive(environment, "CARILLON_REQUESTS_PER_SECOND", REQUESTS_PER_SECOND),
         jobs_per_owner=_positive(environment, "CARILLON_JOBS_PER_OWNER", MAX_JOBS_OF_OWNER),
+        run_retention_ms=_positive(environment, "CARILLON_RUN_RETENTION_DAYS", 30) * DAY,
+        payload_bytes=min(_positive(environment, "CARILLON_PAYLOAD_BYTES", MAX_PAYLOAD_BYTES), MAX_PAYLOAD_BYTES),
         lanes=lanes(environment),
         handlers=handler_names(environment),
     )

@@ -94,11 +94,9 @@ class WorkerSettings:
         default = cls()
         settings = cls(
             lease_ms=int(environment.get("CARILLON_WORKER_LEASE_SECONDS", default.lease_ms // SECOND)) * SECOND,
-            lead_ms=(lead_ms := int(environment.get("CARILLON_LEAD_MS", default.lead_ms))),
-            longest_lead_ms=int(environment.get(LONGEST_LEAD_VARIABLE, lead_ms)),
+            longest_lead_ms=int(environment.get(LONGEST_LEAD_VARIABLE, default.lead_ms)),
             clock_bound_ms=int(environment.get("CARILLON_CLOCK_BOUND_MS", default.clock_bound_ms)),
             run_retention_ms=int(environment.get("CARILLON_RUN_RETENTION_DAYS", default.run_retention_ms // DAY)) * DAY,
-            threads=int(environment.get("CARILLON_WORKER_THREADS", default.threads)),
             owner_maximums=OwnerMaximums(owner_maximums(environment)),
         )
         settings.check()

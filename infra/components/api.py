@@ -10,7 +10,7 @@ from constructs import Construct
 
 from infra import bundle
 from infra.components.python_function import PythonFunction, published
-from infra.settings import Environment
+from infra.settings import ApiSettings, Environment
 from infra.settings.environment import Auth
 from infra.settings.handlers import variables_of_names
 
@@ -41,11 +41,13 @@ class Api(Construct):
                 **variables,
                 **environment.auth.variables,
                 **environment.owner_limits.variables,
+                **environment.api.variables,
                 **variables_of_names(environment.handlers),
             },
             timeout=Duration.seconds(TIMEOUT_SECONDS),
             memory_mb=MEMORY_MB,
             environment=environment,
+            reserved_concurrency=environment.api.reserved_concurrency,
             snap_start=not environment.is_emulated,
             is_traced=True,
         )
@@ -63,6 +65,7 @@ class Api(Construct):
             default_integration=integration,
             default_authorizer=authorizer,
         )
+        _throttle(self.http, environment.api)
         if authorizer is not None:
             for path in OPEN_PATHS:
                 self.http.add_routes(
@@ -71,6 +74,15 @@ class Api(Construct):
                     integration=integration,
                     authorizer=apigateway.HttpNoneAuthorizer(),
                 )
+
+
+def _throttle(http: apigateway.HttpApi, settings: ApiSettings) -> None:
+    assert http.default_stage is not None
+    stage = http.default_stage.node.default_child
+    assert isinstance(stage, apigateway.CfnStage)
+    stage.default_route_settings = apigateway.CfnStage.RouteSettingsProperty(
+        throttling_rate_limit=settings.requests_per_second, throttling_burst_limit=settings.burst
+    )
 
 
 def _authorizer(auth: Auth) -> apigateway.IHttpRouteAuthorizer | None:

@@ -76,7 +76,8 @@ class Network(Construct):
             self,
             "Vpc",
             # Said here, for CDK takes two at most where it does not know the account.
-            availability_zones=[Fn.select(zone, Fn.get_azs()) for zone in range(settings.zones)],
+            availability_zones=list(settings.availability_zones)
+            or [Fn.select(zone, Fn.get_azs()) for zone in range(settings.zones)],
             nat_gateways=0,
             subnet_configuration=[
                 ec2.SubnetConfiguration(
@@ -98,8 +99,9 @@ class Network(Construct):
             "Give an existing VPC with flow logs where they are asked for",
         )
         if is_public:
-            # A task that starts before its subnet has a way out cannot pull its image, and the breaker counts it.
-            self.ready.append(vpc.internet_connectivity_established)
+            # A task that starts before its subnet has a way out cannot pull its image, and the breaker counts it: the
+            # route of each subnet, and not only the gateway that it leads to.
+            self.ready += [subnet.internet_connectivity_established for subnet in vpc.public_subnets]
         return vpc, ec2.SubnetSelection(subnet_type=kind)
 
     def _add_endpoints(self, interfaces: Mapping[str, ec2.InterfaceVpcEndpointAwsService]) -> None:

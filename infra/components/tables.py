@@ -27,10 +27,8 @@ class Tables(TableAccess):
 
     - 10 GB for one key. `job_schedules`: one key is a shard. An entry is about 0.5 KB and twice that where it is parked
       and has an index row, so a shard holds 10 million jobs that fire days apart and twice as many others, and N shards
-      N times that: 160 million with the usual 16. `job_runs`: one
-      key is a job. A run is 0.5 to 1 KB, with output and errors at their limit 10 KB: a job may keep a million of the
-      largest rows, which is one every 3 seconds for 30 days; a job that runs each second must keep them for 10 days or
-      say less. Above it DynamoDB refuses writes of that shard or job (`ItemCollectionSizeLimitExceeded`).
+      N times that: 160 million with the usual 16. Above it DynamoDB refuses writes of that shard
+      (`ItemCollectionSizeLimitExceeded`). `job_runs` has no local index: a job may keep as many runs as it makes.
     - 1,000 write units a second for one key. A create costs 2 in its shard (the entry twice, for the
       transaction): 500 a second and shard, 8,000 with 16. A run costs 2 of its job: one job runs 500 times a second.
     - 3,000 read units a second for one key. A sweep takes 1 a second and shard.

@@ -15,7 +15,6 @@ from infra.settings import Environment, LaneSettings
 
 #: The longest that Lambda runs anything: a run on this host ends earlier.
 TIMEOUT = Duration.minutes(15)
-MEMORY_MB = 512
 BATCH = 10
 #: The folder of the deployment's own handlers, in the bundle.
 HANDLERS = "handlers"
@@ -49,7 +48,7 @@ class WorkerFunction(Construct):
             handler="functions.worker.lambda_host.handler",
             variables={**variables, **({} if handlers is None else handlers.variables(HANDLERS))},
             timeout=TIMEOUT,
-            memory_mb=MEMORY_MB,
+            memory_mb=environment.worker_memory_mb,
             environment=environment,
             reserved_concurrency=environment.reserved_concurrency,
             snap_start=environment.worker_snap_start and not environment.is_emulated,

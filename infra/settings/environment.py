@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
+from infra.settings.api import ApiSettings
 from infra.settings.domain import CustomDomain
 from infra.settings.grants import Grant
 from infra.settings.handlers import Handlers
@@ -99,6 +100,8 @@ class Environment:
     name: str
     is_emulated: bool = False
     is_protected: bool = True
+    #: Somebody must hear of its alarms.
+    is_watched: bool = False
     #: For good: a fleet refuses to start with another number than the one its tables were first used with.
     shard_count: Annotated[int, Field(ge=1, le=256)] = DEFAULT_SHARD_COUNT
     scheduler: TaskSettings = TaskSettings()
@@ -117,8 +120,10 @@ class Environment:
         field(default_factory=dict)
     )
     #: None: share what the account has left. `lanes`: as many as those on Lambda may use together. AWS lets nobody
-    #: reserve the last 100.
+    #: reserve the last 100, and a new account has no more.
     worker_reserved_concurrency: int | Literal["lanes"] | None = None
+    #: Of the function that works all lanes on Lambda, in MB; its share of a core grows with it.
+    worker_memory_mb: Annotated[int, Field(ge=256, le=10_240)] = 512
     #: A snapshot shortens a cold start to a third, and is paid for by the hour for each published version.
     worker_snap_start: bool = False
     #: None: `echo`, `sleep` and `fail` are all there are.
@@ -134,12 +139,15 @@ class Environment:
     encryption: Literal["aws", "own"] = "aws"
     auth: Auth = Auth()
     owner_limits: OwnerLimits = OwnerLimits()
+    api: ApiSettings = ApiSettings()
     custom_domain: CustomDomain | None = None
     warm_throughput: WarmThroughput | None = None
     #: By logical name, all of them: the service stands on these instead of the data stack's. RUNBOOK.md, "Restoring".
     restored_tables: Mapping[str, Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{3,255}$")]] = field(
         default_factory=dict
     )
+    #: `none`: nobody hears of alarms but by what subscribes to their topic (output `AlarmTopic`).
+    alarms: Literal["email", "none"] = "email"
     #: Who hears of alarms; AWS asks the address for consent first.
     alarm_email: Annotated[str, Field(pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$")] | None = None
     #: Whether ends of runs and changes of jobs are told on the bus; EventBridge takes a dollar for a million of them.
@@ -162,6 +170,8 @@ class Environment:
                 f"environment {self.name} has no X-Ray: set tracing.endpoint to a collector, "
                 "such as http://127.0.0.1:4318/v1/traces"
             )
+        if self.alarms == "none" and self.alarm_email is not None:
+            raise ValueError("alarm_email means nothing where alarms is none: leave one of them out")
         tables = [table.name for table in TABLES]
         if self.restored_tables and set(self.restored_tables) != set(tables):
             raise ValueError(

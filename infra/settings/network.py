@@ -14,7 +14,11 @@ Mode = Literal["public", "private", "existing"]
 
 @dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
 class NetworkSettings:
-    """Where the tasks live. An existing VPC is described, not looked up, so that synth needs no account."""
+    """Where the tasks live. An existing VPC is described, not looked up, so that synth needs no account.
+
+    `availability_zones` of a network of Carillon's own are zones that have Fargate, where not all of the Region's have
+    it; without them the first `zones` of the account are taken.
+    """
 
     mode: Mode = "public"
     zones: Annotated[int, Field(ge=2, le=6)] = 2
@@ -37,14 +41,17 @@ class NetworkSettings:
             raise ValueError(
                 f"mode existing needs {' and '.join(missing)}: describe your VPC with {', '.join(described)}"
             )
-        if self.mode != "existing" and (given or self.assign_public_ip):
-            names = [*given, *(["assign_public_ip"] if self.assign_public_ip else [])]
+        of_existing = [name for name in given if name != "availability_zones"]
+        if self.mode != "existing" and (of_existing or self.assign_public_ip):
+            names = [*of_existing, *(["assign_public_ip"] if self.assign_public_ip else [])]
             raise ValueError(f"{' and '.join(names)} means nothing in mode {self.mode}: set mode to existing")
-        if len(self.availability_zones) != len(self.subnet_ids):
+        if self.mode == "existing" and len(self.availability_zones) != len(self.subnet_ids):
             raise ValueError(
                 f"subnet_ids has {len(self.subnet_ids)} and availability_zones {len(self.availability_zones)}: "
                 "give one subnet for each zone, in the same order"
             )
+        if self.mode != "existing" and len(self.availability_zones) == 1:
+            raise ValueError("availability_zones names one zone: give two or more, or one zone takes all nodes")
         if self.mode == "existing" and len(self.subnet_ids) < 2:  # noqa: PLR2004 - the nodes must not share a zone
             raise ValueError("subnet_ids names one subnet: give two in different zones, or one zone takes all nodes")
         return self

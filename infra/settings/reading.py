@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from infra.settings.environment import Environment
 
 #: These are what an environment is, and not for a deployment to choose.
-FIXED = ("name", "is_emulated")
+FIXED = ("name", "is_emulated", "is_watched")
 _ENVIRONMENT = TypeAdapter(Environment)
 CHOSEN = tuple(each.name for each in fields(Environment) if each.name not in FIXED)
 
@@ -34,6 +34,15 @@ def override(environment: Environment, given: object) -> Environment:
         return _ENVIRONMENT.validate_python(_merged(_ENVIRONMENT.dump_python(environment), settings))
     except ValidationError as refused:
         raise SettingsRefused(_sentence(refused, environment)) from None
+
+
+def require_alarms(environment: Environment) -> None:
+    """Raises SettingsRefused where nobody would hear of what goes wrong, and nobody has said that this is meant."""
+    if environment.is_watched and environment.alarm_email is None and environment.alarms != "none":
+        raise SettingsRefused(
+            f"environment {environment.name} has no alarm_email, so nobody would hear of what goes wrong: set it, or "
+            "set alarms to none where something of yours subscribes to the topic of the alarms"
+        )
 
 
 def _object(given: object) -> Mapping[str, Any]:

@@ -79,7 +79,13 @@ def context(environment: str, **more: object) -> dict[str, object]:
     return {**flags, **WITHOUT_BUNDLING, "environment": environment, **more}
 
 
+#: What `prod` does not do without.
+TOLD = {"alarm_email": "ops@example.com"}
+
+
 def synthesise(environment: str, **settings: object) -> Synthesis:
+    if environment == "prod":
+        settings = {**TOLD, **settings}
     more = {"settings": settings} if settings else {}
     stacks = compose(App(context=context(environment, **more)))
     return Synthesis(Template.from_stack(stacks.data), Template.from_stack(stacks.service))
@@ -94,6 +100,8 @@ EVERY_SETTING: dict[str, object] = {
     "senders": 8,
     "lanes": {"default": {"host": "ecs"}, "catchup": {"host": "lambda-warm", "concurrency": 40}},
     "worker_reserved_concurrency": 100,
+    "worker_memory_mb": 1024,
+    "api": {"requests_per_second": 50, "burst": 80, "reserved_concurrency": 20, "payload_bytes": 4096},
     "worker_snap_start": True,
     "grants": [
         {"arn": "arn:aws:lambda:eu-west-1:123456789012:function:report"},
@@ -109,6 +117,7 @@ EVERY_SETTING: dict[str, object] = {
     },
     "warm_throughput": {"reads_per_second": 20000, "writes_per_second": 8000},
     "tracing": {"share": 0.1},
+    "alarms": "email",
     "alarm_email": "ops@example.com",
     "drift_slo_ms": 250,
     "owner_concurrency": {"*": 50, "batch": 5},

@@ -60,9 +60,10 @@ def test_every_alarm_tells_one_topic_when_it_rings_and_when_it_is_over(chosen: S
     assert (subscription["Protocol"], subscription["Endpoint"]) == ("email", "ops@example.com")
 
 
-def test_without_an_address_nobody_is_told_but_the_topic_is_there(prod: Synthesis) -> None:
-    assert prod.service.find_resources("AWS::SNS::Topic")
-    assert not prod.of_type("AWS::SNS::Subscription")
+def test_without_an_address_nobody_is_told_but_the_topic_is_there(dev: Synthesis) -> None:
+    [topic] = dev.service.find_resources("AWS::SNS::Topic")
+    assert not dev.service.find_resources("AWS::SNS::Subscription")
+    assert dev.service.to_json()["Outputs"]["AlarmTopic"]["Value"] == {"Ref": topic}
 
 
 def test_one_lost_fire_rings(prod: Synthesis) -> None:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 from functions.api.settings import read_settings
+from infra.settings.api import MOST_PAYLOAD_BYTES
 from shared.config import table_variable
-from shared.domain.limits import MAX_JOBS_OF_OWNER, REQUESTS_PER_SECOND
+from shared.domain.instants import DAY
+from shared.domain.limits import MAX_JOBS_OF_OWNER, MAX_PAYLOAD_BYTES, REQUESTS_PER_SECOND
 from shared.domain.timing import API_TIMEOUT_MS
 from tests.infra.synthesis import Synthesis, only, synthesise
 
@@ -97,3 +99,23 @@ def test_the_function_is_told_the_limits_of_an_owner_that_the_deployment_sets_an
     variables = prod.function(HANDLER)["Environment"]["Variables"]
     settings = read_settings({name: value for name, value in variables.items() if isinstance(value, str)})
     assert (settings.requests_per_second, settings.jobs_per_owner) == (REQUESTS_PER_SECOND, MAX_JOBS_OF_OWNER)
+
+
+def test_a_stranger_uses_up_neither_the_accounts_rate_nor_its_concurrency(prod: Synthesis, chosen: Synthesis) -> None:
+    def throttle(synthesis: Synthesis) -> object:
+        return only(list(synthesis.of_type("AWS::ApiGatewayV2::Stage").values()))["DefaultRouteSettings"]
+
+    assert throttle(prod) == {"ThrottlingRateLimit": 500, "ThrottlingBurstLimit": 1000}
+    assert throttle(chosen) == {"ThrottlingRateLimit": 50, "ThrottlingBurstLimit": 80}
+    assert chosen.function(HANDLER)["ReservedConcurrentExecutions"] == 20
+
+
+def test_the_api_keeps_rows_as_long_as_nodes_and_workers_do_and_takes_what_the_deployment_takes(
+    prod: Synthesis, chosen: Synthesis
+) -> None:
+    usual = read_settings(prod.function(HANDLER)["Environment"]["Variables"])
+    other = read_settings(chosen.function(HANDLER)["Environment"]["Variables"])
+
+    assert (usual.run_retention_ms, usual.payload_bytes) == (30 * DAY, MAX_PAYLOAD_BYTES)
+    assert MAX_PAYLOAD_BYTES == MOST_PAYLOAD_BYTES
+    assert (other.run_retention_ms, other.payload_bytes) == (60 * DAY, 4096)

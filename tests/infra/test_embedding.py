@@ -14,7 +14,7 @@ from infra.carillon import Carillon
 from infra.environments import DEV, PROD
 from infra.settings import override
 from shared.schema import TABLES
-from tests.infra.synthesis import context, only
+from tests.infra.synthesis import TOLD, context, only
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def foreign() -> tuple[Template, Carillon, Carillon]:
     stack = Stack(App(context=context("dev")), "Orders")
     orders = sqs.Queue(stack, "Queue")
     first = Carillon(stack, "Jobs", environment=DEV)
-    second = Carillon(stack, "Reports", environment=override(PROD, {"permission_boundary": "TeamBoundary"}))
+    second = Carillon(stack, "Reports", environment=override(PROD, {"permission_boundary": "TeamBoundary", **TOLD}))
     first.allow_target(orders.queue_arn, "sqs:SendMessage")
     return Template.from_stack(stack), first, second
 

@@ -8,8 +8,8 @@ from aws_cdk import App
 from functions.worker.settings import WorkerSettings
 from infra.app import UnusableName, compose
 from infra.environments import DEV, ENVIRONMENTS, LOCAL, PROD, UnknownEnvironment, environment_named
-from infra.settings import LaneSettings, TaskSettings
-from tests.infra.synthesis import context
+from infra.settings import LaneSettings, SettingsRefused, TaskSettings
+from tests.infra.synthesis import TOLD, context
 
 
 def test_a_wrong_environment_is_refused_with_the_right_ones() -> None:
@@ -23,6 +23,12 @@ def test_a_name_that_no_stack_may_have_is_refused_before_anything_is_made(name: 
         compose(App(context=context("dev", name=name)))
 
 
+def test_nobody_deploys_to_production_without_being_told_what_goes_wrong() -> None:
+    with pytest.raises(SettingsRefused, match="prod has no alarm_email, so nobody would hear of what goes wrong: set"):
+        compose(App(context=context("prod")))
+    compose(App(context=context("prod", settings={"alarms": "none"})))
+
+
 def test_two_carillons_of_one_account_share_no_stack() -> None:
     first = compose(App(context=context("dev")))
     second = compose(App(context=context("dev", name="Second")))
@@ -32,7 +38,7 @@ def test_two_carillons_of_one_account_share_no_stack() -> None:
 
 
 def test_the_tables_cannot_be_deleted_by_mistake_but_on_the_emulator() -> None:
-    assert compose(App(context=context("prod"))).data.termination_protection
+    assert compose(App(context=context("prod", settings=TOLD))).data.termination_protection
     assert not compose(App(context=context("local"))).data.termination_protection
 
 

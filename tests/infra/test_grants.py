@@ -10,7 +10,7 @@ from aws_cdk.assertions import Template
 
 from infra.app import compose
 from shared.domain.grants import OwnResources
-from tests.infra.synthesis import Synthesis, context, synthesise
+from tests.infra.synthesis import TOLD, Synthesis, context, synthesise
 
 WORKER = "functions.worker.lambda_host.handler"
 API = "functions.api.app.handler"
@@ -51,7 +51,7 @@ def patterns_in(variable: Any) -> list[str]:
 
 @pytest.mark.parametrize("name", ["Carillon", "a-name-of-a-deployment-that-is-long"])
 def test_no_role_of_a_deployment_can_be_granted(name: str) -> None:
-    stacks = compose(App(context=context("prod", name=name)))
+    stacks = compose(App(context=context("prod", name=name, settings=TOLD)))
     synthesis = Synthesis(Template.from_stack(stacks.data), Template.from_stack(stacks.service))
     own = OwnResources(tuple(patterns_in(variable_of(synthesis, API, "CARILLON_OWN_RESOURCES"))))
 

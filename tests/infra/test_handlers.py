@@ -11,7 +11,7 @@ from aws_cdk import App
 
 from infra.app import compose
 from infra.bundle import ROOT
-from tests.infra.synthesis import Synthesis, context, synthesise
+from tests.infra.synthesis import TOLD, Synthesis, context, synthesise
 
 FUNCTION = "functions.worker.lambda_host.handler"
 OWN = ROOT / "tests" / "own_handlers"
@@ -35,7 +35,7 @@ def told(synthesis: Synthesis) -> tuple[dict[str, str], dict[str, str]]:
 
 def image_of_worker(**settings: object) -> tuple[str, dict[str, Any]]:
     """Its hash, and what is built."""
-    app = App(context=context("prod", settings=settings))
+    app = App(context=context("prod", settings={**TOLD, **settings}))
     service = compose(app).service
     manifest = json.loads((Path(app.synth().directory) / f"{service.artifact_id}.assets.json").read_text())
     [found] = [

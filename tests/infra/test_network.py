@@ -60,6 +60,20 @@ def test_there_are_as_many_zones_as_were_asked_for(chosen: Synthesis, prod: Synt
     assert len({str(each["AvailabilityZone"]) for each in chosen.of_type("AWS::EC2::Subnet").values()}) == 3
 
 
+def test_zones_that_have_fargate_can_be_named() -> None:
+    named = synthesise("prod", network={"availability_zones": ["us-east-1a", "us-east-1c", "us-east-1f"]})
+
+    zones = {each["AvailabilityZone"] for each in named.of_type("AWS::EC2::Subnet").values()}
+    assert zones == {"us-east-1a", "us-east-1c", "us-east-1f"}
+
+
+def test_a_task_starts_once_the_routes_of_its_subnets_lead_out(prod: Synthesis) -> None:
+    routes = set(prod.of_type("AWS::EC2::Route"))
+    assert len(routes) == 2
+    for service in prod.service.find_resources("AWS::ECS::Service").values():
+        assert routes <= set(service["DependsOn"])
+
+
 def test_an_endpoint_admits_the_tasks_and_nobody_else(chosen: Synthesis) -> None:
     tasks = only(wiring(chosen, "scheduler")["SecurityGroups"])
     rules = chosen.of_type("AWS::EC2::SecurityGroupIngress").values()

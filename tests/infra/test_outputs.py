@@ -9,6 +9,7 @@ import pytest
 from tests.infra.synthesis import Synthesis
 
 EXPECTED = {
+    "AlarmTopic",
     "ApiId",
     "ApiUrl",
     "JobsTable",

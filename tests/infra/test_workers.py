@@ -10,7 +10,7 @@ from shared.config import (
     queue_variable,
     table_variable,
 )
-from tests.infra.synthesis import Properties, Synthesis, bounds_of
+from tests.infra.synthesis import Properties, Synthesis, bounds_of, synthesise
 
 HANDLER = "functions.worker.lambda_host.handler"
 
@@ -29,12 +29,24 @@ def test_every_lane_feeds_the_function_and_takes_back_only_what_failed(prod: Syn
         assert mapping["Enabled"] is ("LongLane" not in str(mapping["EventSourceArn"]))
 
 
-def test_the_lanes_together_fit_the_concurrency_that_is_reserved(prod: Synthesis) -> None:
-    """B49."""
-    wanted = [each["ScalingConfig"]["MaximumConcurrency"] for each in mappings(prod) if each["Enabled"]]
+def test_nothing_is_reserved_that_a_new_account_does_not_have(prod: Synthesis, chosen: Synthesis) -> None:
+    assert not [
+        each for each in prod.of_type("AWS::Lambda::Function").values() if "ReservedConcurrentExecutions" in each
+    ]
+    assert chosen.function(HANDLER)["ReservedConcurrentExecutions"] == 100
+
+
+def test_the_lanes_together_fit_the_concurrency_that_is_reserved() -> None:
+    reserving = synthesise("prod", worker_reserved_concurrency="lanes")
+    wanted = [each["ScalingConfig"]["MaximumConcurrency"] for each in mappings(reserving) if each["Enabled"]]
 
     assert all(2 <= concurrency <= 1000 for concurrency in wanted)
-    assert prod.function(HANDLER)["ReservedConcurrentExecutions"] >= sum(wanted)
+    assert reserving.function(HANDLER)["ReservedConcurrentExecutions"] == sum(wanted)
+
+
+def test_the_function_has_the_memory_that_was_chosen(prod: Synthesis, chosen: Synthesis) -> None:
+    assert prod.function(HANDLER)["MemorySize"] == 512
+    assert chosen.function(HANDLER)["MemorySize"] == 1024
 
 
 def test_a_lane_that_ecs_works_does_not_feed_the_function(local: Synthesis) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from functions.api.settings import ApiSettings
 from shared.domain.limits import MAX_BODY_BYTES, MAX_PAYLOAD_BYTES
 from tests.unit.api.world import JOB, World, event_of, refused
 
@@ -52,6 +53,14 @@ def test_a_payload_may_be_as_large_as_the_limit_and_no_larger() -> None:
     document = refused(world, {**JOB, "job_id": "larger", "payload": "x" * (MAX_PAYLOAD_BYTES - 1)})
     assert document["status"] == 413
     assert [each["pointer"] for each in document["errors"]] == ["#/payload"]
+
+
+def test_a_deployment_may_take_smaller_payloads() -> None:
+    world = World(settings=ApiSettings(payload_bytes=100))
+    path = f"/v1/jobs/{world.create(payload='x' * 98).job_id}"
+    assert refused(world, {**JOB, "job_id": "larger", "payload": "x" * 99})["status"] == 413
+    assert world.send("PATCH", path, {"payload": "x" * 99}).status == 413
+    assert world.send("POST", f"{path}/runs", {"payload": "x" * 99}).status == 413
 
 
 def test_the_size_of_a_payload_is_that_of_its_utf_8() -> None:

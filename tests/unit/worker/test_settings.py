@@ -41,14 +41,11 @@ def test_every_setting_can_be_given() -> None:
     settings = WorkerSettings.from_environment(
         {
             "CARILLON_WORKER_LEASE_SECONDS": "25",
-            "CARILLON_LEAD_MS": "500",
             "CARILLON_RUN_RETENTION_DAYS": "90",
-            "CARILLON_WORKER_THREADS": "4",
             "CARILLON_OWNER_CONCURRENCY": '{"*": 50}',
         }
     )
-    assert (settings.lease_ms, settings.lead_ms) == (25 * SECOND, 500)
-    assert (settings.run_retention_ms, settings.threads) == (90 * DAY, 4)
+    assert (settings.lease_ms, settings.run_retention_ms) == (25 * SECOND, 90 * DAY)
     assert settings.owner_maximums.of("any") == 50
 
 
@@ -57,7 +54,6 @@ def test_every_setting_can_be_given() -> None:
     [
         ("CARILLON_RUN_RETENTION_DAYS", "14", "run retention"),
         ("CARILLON_WORKER_LEASE_SECONDS", "3", "lease"),
-        ("CARILLON_WORKER_THREADS", "0", "thread"),
         ("CARILLON_OWNER_CONCURRENCY", '{"*": 0}', "whole numbers from 1"),
         ("CARILLON_OWNER_CONCURRENCY", "50", "whole numbers from 1"),
     ],
