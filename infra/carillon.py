@@ -32,8 +32,10 @@ from infra import permissions
 from infra.acknowledgements import acknowledge
 from infra.components import worker_function
 from infra.components.access_log import AccessLog
-from infra.components.alarms import FIVE_MINUTES, Alarms, Watched
+from infra.components.alarm_rules import FIVE_MINUTES, Watched
+from infra.components.alarms import Alarms
 from infra.components.api import Api
+from infra.components.budget import add_budget
 from infra.components.custom_domain import OwnDomain
 from infra.components.dashboard import Dashboard
 from infra.components.data import Data
@@ -103,7 +105,7 @@ class Carillon(Construct):
         self.scheduler.node.add_dependency(self.worker_function, self.worker)
         # No job can choose a lane before every node and worker knows it.
         self.api.node.add_dependency(self.scheduler)
-        govern(self, environment, key=self.data.key)
+        govern(self, environment, deployment=self.deployment, key=self.data.key)
 
     def allow_target(self, arn: str, *actions: str) -> None:
         """Jobs may reach this resource through both hosts of the worker; without such a grant they reach none."""
@@ -276,6 +278,7 @@ class Carillon(Construct):
         )
         self.alarms = Alarms(self, "Alarms", watched=watched, environment=self._environment, key=self.data.key)
         Dashboard(self, "Dashboard", watched=watched, environment=self._environment)
+        add_budget(self, self._environment, deployments=(self.deployment, self.data.deployment))
 
     def _elsewhere(self) -> dict[str, str]:
         """The lanes that Lambda works, which the ECS worker must not poll."""

@@ -21,7 +21,7 @@ class DataStack(Stack):
             termination_protection=environment.is_protected,
         )
         self.data = Data(self, "Data", environment=environment)
-        govern(self, environment, key=self.data.key)
+        govern(self, environment, deployment=self.data.deployment, key=self.data.key)
         for name in self.data.tables:
             table = self.data.tables[name]
             CfnOutput(self, f"{in_pascal_case(name)}Table", value=table.table_name)

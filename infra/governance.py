@@ -10,9 +10,13 @@ from constructs import Construct
 
 from infra.settings import Environment
 
+#: Of everything that one deployment has, for its bill.
+DEPLOYMENT_TAG = "carillon"
 
-def govern(scope: Construct, environment: Environment, *, key: kms.IKey | None) -> None:
+
+def govern(scope: Construct, environment: Environment, *, deployment: str, key: kms.IKey | None) -> None:
     """Everything below the scope."""
+    Tags.of(scope).add(DEPLOYMENT_TAG, deployment)
     boundary = environment.permission_boundary
     if boundary is not None:
         is_arn = boundary.startswith("arn:")

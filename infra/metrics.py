@@ -24,13 +24,24 @@ def of_workers(deployment: str, name: str, statistic: str, *, host: str) -> clou
     return _metric(deployment, name, statistic, {"service": "worker", "host": host})
 
 
-def _metric(deployment: str, name: str, statistic: str, dimensions: Mapping[str, str]) -> cloudwatch.Metric:
+def of_api(deployment: str, name: str, statistic: str, *, period: Duration = MINUTE) -> cloudwatch.Metric:
+    return _metric(deployment, name, statistic, {"service": "api"}, period)
+
+
+def of_dead_letters(deployment: str, name: str, statistic: str) -> cloudwatch.Metric:
+    """Of what settles undelivered messages."""
+    return _metric(deployment, name, statistic, {"service": "dead_letters"})
+
+
+def _metric(
+    deployment: str, name: str, statistic: str, dimensions: Mapping[str, str], period: Duration = MINUTE
+) -> cloudwatch.Metric:
     return cloudwatch.Metric(
         namespace=namespace_of(deployment),
         metric_name=name,
         dimensions_map=dict(dimensions),
         statistic=statistic,
-        period=MINUTE,
+        period=period,
     )
 
 

@@ -35,6 +35,14 @@ class ServiceStack(Stack):
             "WorkerServiceName": carillon.worker.service.service_name,
             "WorkerTaskDefinition": carillon.worker.task_definition.task_definition_arn,
         }
+        logs = {
+            "Api": carillon.api.function.log_group,
+            "DeadLetters": carillon.settling.function.log_group,
+            "Scheduler": carillon.scheduler.log.group,
+            "Worker": carillon.worker.log.group,
+            "WorkerFunction": carillon.worker_function.function.log_group,
+        }
+        outputs |= {f"{name}Log": group.log_group_name for name, group in logs.items()}
         if carillon.domain is not None:
             outputs["ApiDomainTarget"] = carillon.domain.target
         outputs["UndeliveredQueueUrl"] = carillon.undelivered.queue.queue_url

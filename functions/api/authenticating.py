@@ -12,7 +12,7 @@ def authenticator_of(backend: Backend) -> Authenticator:
     settings = backend.settings
     match settings.authentication:
         case "keys":
-            return KeyAuthenticator(backend.access, backend.clock)
+            return KeyAuthenticator(backend.access, backend.clock, backend.metrics)
         case "jwt":
             return JwtAuthenticator(settings.owner_claim, settings.scopes_claim, backend.clock)
         case "iam":

@@ -9,6 +9,7 @@ from functions.api import audit
 from functions.api.callers import Caller, Event
 from functions.api.refusals import Unauthenticated
 from shared.domain.access import KEY_PREFIX, ApiKey, split_key
+from shared.observability.metrics import MetricLog
 from shared.ports import AccessStore, Clock
 
 #: How long a revoked key may still be admitted by a process that knows it.
@@ -32,6 +33,7 @@ class KeyAuthenticator:
 
     access: AccessStore
     clock: Clock
+    metrics: MetricLog
     _known: dict[str, tuple[ApiKey, float]] = field(default_factory=dict)
 
     def caller_of(self, event: Event) -> Caller:
@@ -48,6 +50,7 @@ class KeyAuthenticator:
         refusal = "unknown" if key is None else key.refusal(secret, self.clock.now())
         if key is None or refusal is not None:
             audit.note_refused_key(name_of_key(key_id), refusal or "unknown", _request_id_of(event))
+            self.metrics.put({"refused_keys": 1}, at=self.clock.now())
             raise Unauthenticated(was_given=True)
         return Caller(key.owner_id, name_of_key(key.key_id), key.scopes)
 

@@ -271,7 +271,8 @@ class ProcessHost:
     def _report(self) -> None:
         for lane in self._lanes.values():
             self._metrics.put(lane.measured(), at=self._clock.now())
-        self._metrics.put(self._announcements.measured(), at=self._clock.now())
+        replaced = {"superseded": self._protection.superseded_ms} if self._protection.is_superseded else {}
+        self._metrics.put({**self._announcements.measured(), **replaced}, at=self._clock.now())
 
     def _is_stopped(self) -> bool:
         try:

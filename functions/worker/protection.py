@@ -52,6 +52,11 @@ class Protection:
         """Nothing more is to be received."""
         return self._superseded_at is not None
 
+    @property
+    def superseded_ms(self) -> float:
+        """For how long it has been; 0 when it is not."""
+        return 0.0 if self._superseded_at is None else (self._clock.monotonic() - self._superseded_at) * SECOND
+
     def may_end(self, *, longest_ms: float) -> bool:
         """Superseded, and what runs can end within a stop, or has had its time."""
         if self._superseded_at is None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
-from infra.components.alarms import Watched
+from infra.components.alarm_rules import Watched
 from infra.metrics import of_nodes, of_table, of_workers
 from infra.settings import Environment
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from aws_cdk import Names
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
@@ -14,6 +15,8 @@ class Data(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, *, environment: Environment) -> None:
         super().__init__(scope, construct_id)
+        #: What it is called on the bill.
+        self.deployment = Names.unique_resource_name(self, max_length=64)
         own = environment.encryption == "own"
         self.encryption = Encryption(self, "Encryption", is_protected=environment.is_protected) if own else None
         self.key = self.encryption.key if self.encryption else None

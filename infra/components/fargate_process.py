@@ -43,6 +43,7 @@ class FargateProcess(Construct):
         """`contexts` are folders for the image, in the place of those stages of its Dockerfile."""
         super().__init__(scope, construct_id)
         self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com"))
+        self.log = Log(self, "Log", environment=environment)
         self.task_definition = ecs.FargateTaskDefinition(
             self,
             "Task",
@@ -61,9 +62,7 @@ class FargateProcess(Construct):
             image=_image(program, environment, contexts),
             command=["python", "-P", "-m", f"functions.{program}"],
             environment={**variables, "PYTHONTZPATH": "", PULSE_FOLDER_VARIABLE: PULSE_FOLDER},
-            logging=ecs.LogDrivers.aws_logs(
-                stream_prefix=program, log_group=Log(self, "Log", environment=environment).group
-            ),
+            logging=ecs.LogDrivers.aws_logs(stream_prefix=program, log_group=self.log.group),
             readonly_root_filesystem=True,
             stop_timeout=stop_timeout,
             health_check=_health_check(program),

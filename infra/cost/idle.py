@@ -110,6 +110,7 @@ def _of_watching(resources: Sequence[Template]) -> Iterator[Item]:
     policies = _of_type(resources, "AWS::ApplicationAutoScaling::ScalingPolicy")
     tracking = sum(policy["PolicyType"] == "TargetTrackingScaling" for policy in policies)
     yield Item("alarms", plain + ALARMS_OF_A_TRACKING_POLICY * tracking, "alarm")
+    yield Item("alarms", len(_of_type(resources, "AWS::CloudWatch::CompositeAlarm")), "composite_alarm")
     yield Item("dashboard", len(_of_type(resources, "AWS::CloudWatch::Dashboard")), "dashboard")
 
 

@@ -150,6 +150,8 @@ class Environment:
     alarms: Literal["email", "none"] = "email"
     #: Who hears of alarms; AWS asks the address for consent first.
     alarm_email: Annotated[str, Field(pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$")] | None = None
+    #: Dollars a month above which AWS writes to `alarm_email`; 0: it does not. RUNBOOK.md, "The budget".
+    monthly_budget: Annotated[int, Field(ge=0)] = 100
     #: Whether ends of runs and changes of jobs are told on the bus; EventBridge takes a dollar for a million of them.
     events: Literal["bus", "none"] = "bus"
     #: None: nobody traces, and no code for it is deployed.

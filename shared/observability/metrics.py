@@ -54,8 +54,12 @@ UNITS: Mapping[str, str] = MappingProxyType(
         "skipped_superseded": "Count",
         "skipped_overlap": "Count",
         "in_flight": "Count",
+        # Since another definition took the place of a task that still runs.
+        "superseded": "Milliseconds",
         # Of lifecycle events, by whoever could not put them on the bus.
         "events_lost": "Count",
+        # Of requests, by the API: with a key that is unknown, revoked or expired.
+        "refused_keys": "Count",
         # Of a node.
         "beats": "Count",
         "shards_owned": "Count",

@@ -120,6 +120,7 @@ EVERY_SETTING: dict[str, object] = {
     "alarms": "email",
     "alarm_email": "ops@example.com",
     "drift_slo_ms": 250,
+    "monthly_budget": 250,
     "owner_concurrency": {"*": 50, "batch": 5},
     "permission_boundary": "TeamBoundary",
     "tags": {"team": "platform"},

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from infra.components.alarms import RUNBOOK, anchor_of
+from carillon.cli import parser_of
+from functions.worker.protection import PATIENCE_MS
+from infra.components.alarm_rules import RUNBOOK, anchor_of
 from shared.domain.timing import Timing
 from shared.observability.metrics import UNITS
 from shared.schema import LANES
-from tests.infra.synthesis import Properties, Synthesis, only
+from tests.infra.synthesis import Properties, Synthesis, only, synthesise
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,6 +24,8 @@ ROOT = Path(__file__).parents[2]
 def alarms(synthesis: Synthesis) -> dict[str, Properties]:
     """Those that wake somebody; scaling has others of its own."""
     found = synthesis.of_type("AWS::CloudWatch::Alarm")
+    if synthesis.service.find_resources("AWS::CloudWatch::CompositeAlarm"):
+        found |= synthesis.of_type("AWS::CloudWatch::CompositeAlarm")
     return {name: alarm for name, alarm in found.items() if RUNBOOK in alarm.get("AlarmDescription", "")}
 
 
@@ -50,6 +56,97 @@ def test_no_paragraph_is_about_an_alarm_that_is_gone(prod: Synthesis) -> None:
     linked = {alarm["AlarmDescription"].rpartition("#")[2] for alarm in alarms(prod).values()}
 
     assert set(paragraphs()) == linked
+
+
+def commands(paragraph: str) -> list[str]:
+    """Those that it begins with."""
+    lines = itertools.takewhile(lambda line: line.startswith("    "), paragraph.splitlines())
+    return [line.strip() for line in lines]
+
+
+@pytest.mark.parametrize("heading", sorted(paragraphs()))
+def test_a_paragraph_begins_with_the_first_commands_to_type(prod: Synthesis, heading: str) -> None:
+    outputs = set(prod.service.to_json()["Outputs"])
+    typed = commands("    " + paragraphs()[heading])
+
+    assert len(typed) == 3
+    for command in typed:
+        assert set(re.findall(r"\$\(out (\w+)\)", command)) <= outputs
+        for action in re.findall(r'\$\.action = "([^"]+)"', command):
+            assert _is_written(action), action
+        if command.startswith("carillon "):
+            _, *arguments = command.split()
+            parser_of({}).parse_args(arguments)
+
+
+@cache
+def _written() -> str:
+    """The text of all that runs."""
+    return "\n".join(path.read_text() for top in ("functions", "shared") for path in (ROOT / top).rglob("*.py"))
+
+
+def _is_written(action: str) -> bool:
+    """Some line of a log has it. That of a step is made of its name."""
+    step = action.removeprefix("step.")
+    return f'"{action}"' in _written() or (step != action and f'"{step}"' in _written())
+
+
+def test_one_alarm_is_there_to_be_woken_by(prod: Synthesis) -> None:
+    duty = only(list(prod.of_type("AWS::CloudWatch::CompositeAlarm").values()))
+
+    rule = json.dumps(duty["AlarmRule"])
+    for heading in ("NoBeat", "UnownedShards", "NoProgress", "LostFires", "QueueAgeDefault", "ServerErrorsOfTheApi"):
+        assert heading in rule
+    assert "Catchup" not in rule
+    assert duty["AlarmActions"] == duty["OKActions"]
+
+
+def test_lost_events_ring_whoever_lost_them(prod: Synthesis) -> None:
+    alarm = only(at(prod, "Events lost"))
+
+    dimensions = {
+        tuple(sorted(each["Value"] for each in metric["MetricStat"]["Metric"]["Dimensions"]))
+        for metric in alarm["Metrics"]
+        if "MetricStat" in metric
+    }
+    assert dimensions == {("scheduler",), ("api",), ("dead_letters",), ("ecs", "worker"), ("lambda", "worker")}
+    assert not at(synthesise("dev", events="none"), "Events lost")
+
+
+def test_no_alarm_has_more_metrics_than_cloudwatch_takes(prod: Synthesis, chosen: Synthesis) -> None:
+    for synthesis in (prod, chosen):
+        for alarm in alarms(synthesis).values():
+            assert len([each for each in alarm.get("Metrics", ()) if "MetricStat" in each]) <= 10
+    assert len(at(prod, "Table throttles")) == 3
+
+
+def test_who_tries_keys_rings(prod: Synthesis) -> None:
+    alarm = only(at(prod, "Unknown keys"))
+
+    assert (alarm["MetricName"], alarm["Statistic"], alarm["Period"]) == ("refused_keys", "Sum", 300)
+    assert (alarm["Threshold"], alarm["EvaluationPeriods"]) == (500, 2)
+
+
+def test_a_worker_that_is_replaced_rings_before_cloudformation_gives_up(prod: Synthesis) -> None:
+    alarm = only(at(prod, "Replacement stuck"))
+
+    assert alarm["MetricName"] == "superseded"
+    assert alarm["Threshold"] < PATIENCE_MS < 180 * 60_000
+
+
+def test_the_bill_of_a_deployment_has_a_budget(prod: Synthesis, dev: Synthesis) -> None:
+    budget = only(list(prod.of_type("AWS::Budgets::Budget").values()))
+    spent, foreseen = budget["NotificationsWithSubscribers"]
+
+    assert budget["Budget"]["BudgetLimit"] == {"Amount": 100, "Unit": "USD"}
+    assert [each["Notification"]["NotificationType"] for each in (spent, foreseen)] == ["ACTUAL", "FORECASTED"]
+    assert {each["Address"] for each in spent["Subscribers"] + foreseen["Subscribers"]} == {"ops@example.com"}
+    tags = {each.removeprefix("user:carillon$") for each in budget["Budget"]["CostFilters"]["TagKeyValue"]}
+    for template in (prod.data, prod.service):
+        text = json.dumps(template.to_json())
+        assert any(json.dumps({"Key": "carillon", "Value": tag}) in text for tag in tags)
+    assert not dev.service.find_resources("AWS::Budgets::Budget")
+    assert not synthesise("prod", monthly_budget=0).service.find_resources("AWS::Budgets::Budget")
 
 
 def test_every_alarm_tells_one_topic_when_it_rings_and_when_it_is_over(chosen: Synthesis) -> None:
@@ -114,6 +211,14 @@ def test_an_error_of_what_settles_them_rings(prod: Synthesis) -> None:
     assert "Settling" in str(settling[0]["Dimensions"])
 
 
+def test_a_lane_that_sleeps_has_the_time_that_it_takes_to_wake(prod: Synthesis, chosen: Synthesis) -> None:
+    def threshold(synthesis: Synthesis) -> float:
+        of_lane = [alarm for alarm in at(synthesis, "Queue age") if "lane long" in alarm["AlarmDescription"]]
+        return float(only(of_lane)["Threshold"])
+
+    assert (threshold(prod), threshold(chosen)) == (1_800, 60)
+
+
 def test_a_lane_rings_long_before_sqs_stops_it(prod: Synthesis) -> None:
     assert {alarm["Threshold"] for alarm in at(prod, "Messages in flight")} == {80_000}
 
@@ -152,7 +257,9 @@ def test_the_dashboard_shows_every_metric_there_is_but_what_a_log_explains_bette
     body = json.dumps(only(list(prod.of_type("AWS::CloudWatch::Dashboard").values()))).replace('\\"', '"')
     shown = set(re.findall(r'"Carillon/[^"]+","(\w+)"', body))
 
-    assert set(UNITS) - shown <= {"beats", "claimed", "in_flight", "shards_unowned", "unaudited"}
+    assert set(UNITS) - shown <= {
+        *("beats", "claimed", "in_flight", "refused_keys", "shards_unowned", "superseded", "unaudited"),
+    }
 
 
 def test_alarms_may_publish_where_a_policy_stands_in_place_of_the_usual_one(chosen: Synthesis) -> None:
@@ -166,11 +273,14 @@ def test_alarms_may_publish_where_a_policy_stands_in_place_of_the_usual_one(chos
 
 def test_one_refusal_rings_though_all_other_figures_are_missing(prod: Synthesis) -> None:
     """DynamoDB reports throttles only where there are some, and indexes apart from their tables."""
-    metrics = only(at(prod, "Table throttles"))["Metrics"]
-    [summed] = [each["Expression"] for each in metrics if "Expression" in each]
-    parts = {each["Id"]: each["MetricStat"]["Metric"]["Dimensions"] for each in metrics if "MetricStat" in each}
-
-    assert summed.split(" + ") == [f"FILL({name}, 0)" for name in parts]
-    indexes = [each["Value"] for part in parts.values() for each in part if each["Name"] == "GlobalSecondaryIndexName"]
+    indexes: list[str] = []
+    for alarm in at(prod, "Table throttles"):
+        [summed] = [each["Expression"] for each in alarm["Metrics"] if "Expression" in each]
+        parts = {
+            each["Id"]: each["MetricStat"]["Metric"]["Dimensions"] for each in alarm["Metrics"] if "MetricStat" in each
+        }
+        assert summed.split(" + ") == [f"FILL({name}, 0)" for name in parts]
+        indexes += [
+            each["Value"] for part in parts.values() for each in part if each["Name"] == "GlobalSecondaryIndexName"
+        ]
     assert sorted(indexes) == ["by_owner", "by_owner", "failures", "failures"]
-    assert len(parts) <= 10, "CloudWatch takes no alarm on more"

@@ -44,8 +44,8 @@ def test_the_idle_bill_is_read_off_the_templates(dev: Synthesis, chosen: Synthes
     assert cost_of("Fargate", chosen, prices) == pytest.approx(
         730 * (3 * (0.5 * 0.03238 + 2 * 0.00356) + (0.25 * 0.03238 + 0.5 * 0.00356))
     )
-    # Twice the shards, half as often.
-    assert cost_of("sweeps", chosen, prices) == pytest.approx(cost_of("sweeps", dev, prices))
+    # Four times the shards, half as often.
+    assert cost_of("sweeps", chosen, prices) == pytest.approx(2 * cost_of("sweeps", dev, prices))
     assert cost_of("public addresses", chosen, prices) == 0
     assert cost_of("endpoints of the network", chosen, prices) == pytest.approx(730 * 9 * 3 * 0.01)
     assert cost_of("keys", chosen, prices) == 1
@@ -60,7 +60,7 @@ def test_an_alarm_on_an_expression_is_paid_for_each_of_its_metrics(dev: Synthesi
 
     assert expressions
     assert cost_of("alarms", dev, prices) == pytest.approx(
-        0.10 * (len(alarms) - len(expressions) + inputs + 2 * tracking)
+        0.10 * (len(alarms) - len(expressions) + inputs + 2 * tracking) + 0.50
     )
 
 

@@ -9,6 +9,11 @@ import pytest
 from tests.infra.synthesis import Synthesis
 
 EXPECTED = {
+    "ApiLog",
+    "DeadLettersLog",
+    "SchedulerLog",
+    "WorkerLog",
+    "WorkerFunctionLog",
     "AlarmTopic",
     "ApiId",
     "ApiUrl",
