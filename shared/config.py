@@ -69,6 +69,9 @@ def dead_letter_variable(lane: str) -> str:
 #: The lanes of this deployment, as a comma list, for whoever is told of no queue.
 LANES_VARIABLE = "CARILLON_LANES"
 
+#: Webhooks whose answers a lane of a worker waits for at once.
+WEBHOOKS_VARIABLE = "CARILLON_WORKER_WEBHOOKS"
+
 #: What the lead may grow to before a herd, in ms, and the lanes whose workers hold runs for so long (a comma list).
 LONGEST_LEAD_VARIABLE = "CARILLON_LONGEST_LEAD_MS"
 HOLDING_LANES_VARIABLE = "CARILLON_HOLDING_LANES"

@@ -25,6 +25,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "overlap": "an earlier run was still going, and the job's overlap policy left this one out",
     "place": "an earlier run is still going; this one looks for a place again at {lease_until}",
     "owner_maximum": "the owner has as many runs going as this deployment allows; it looks again at {lease_until}",
+    "receiver_busy": "as many webhooks of the owner as may wait for its host do so; it looks again at {lease_until}",
     "unreadable_job": "its worker's version cannot read the job; another one looks at it at {lease_until}",
     "handed_back": "its worker was stopped before the start, and another one takes it",
     "superseded": "the job was changed at {from_at}; this slot belongs to what it was before",
@@ -40,6 +41,7 @@ SENTENCES: Final[Mapping[str, str]] = {
 _WAITS: Final[Mapping[str, str]] = {
     "overlap": "place",
     "owner_maximum": "owner_maximum",
+    "receiver_busy": "receiver_busy",
     "handed_back": "handed_back",
     "unreadable_job": "unreadable_job",
 }

@@ -2,7 +2,7 @@
 
 One executor, two hosts: `process_host` polls a lane and never stops, `lambda_host` is handed one batch at a time.
 
-    delivery -> claim -> read -> hold -> start -> end -> finish -> acknowledge
+    delivery -> claim -> read -> hold -> start -> wait -> end -> finish -> acknowledge
 
 claim        The run's row is inserted with token 1; where a row is, `decide_claim` says whose run it is. Nothing is
              read or called for a run that is not claimed.
@@ -18,6 +18,10 @@ start        Never before fire_at on this host's clock, and never on a lease tha
              A job whose runs exclude or limit each other has places: one is taken now, or the run is skipped or waits.
              So has an owner with a maximum; whose run finds none there waits, which is no attempt and no failure.
              A place of the job belongs to its run until the run has ended, also while its worker is dead.
+wait         What a handler does takes one of a few threads for as long as it lasts. A webhook takes one while it is
+             sent, and one when its answer is there; in between it has a place among its lane's receivers (`receivers`).
+             A host that an owner calls gets a quarter of these at most. Its other runs wait in hand with their lease,
+             and are given up after some seconds as those are that found no place: others of the lane overtake them.
 end          The target's answer, or the deadline, whichever is first; what comes second is discarded.
 finish       Written where the token is still ours, in batches, off the hot path. Refused: someone took over, so the
              result is discarded and the message left alone.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import resource
 import signal
 import sys
 
@@ -15,6 +16,9 @@ _SWITCH_SECONDS = 0.000_5
 
 def main() -> int:
     sys.setswitchinterval(_SWITCH_SECONDS)
+    # A socket for each webhook in flight: systems allow a thousand files until a process asks for more.
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     host = process_host_from(os.environ)
     # What was imported stays for good: a collection that walked it all would stop every due run for tens of ms.
     gc.collect()

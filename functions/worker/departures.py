@@ -15,10 +15,12 @@ from functions.worker.endings import (
 )
 from functions.worker.live_run import LiveRun
 from functions.worker.live_runs import LiveRuns
+from functions.worker.places import waits_since
 from functions.worker.settings import WorkerSettings
 from functions.worker.tally import Tally
 from functions.worker.targets import failed
 from shared.domain.errors import ItemRefused, StoreError
+from shared.domain.overlap import next_look
 from shared.domain.run import Finish
 from shared.observability.logs import logger_for
 from shared.ports import Clock
@@ -54,6 +56,15 @@ class Departures:
         is_given_up = self.runs.end_unstarted(live, finish)
         self.tally.count("handed_back", is_given_up)
         return is_given_up
+
+    def leave_line(self, live: LiveRun) -> None:
+        """It waited in vain for its receiver, which has as many runs of the owner's as it may: the same attempt waits
+        as others do that found no place, and others of the lane have the room that it took.
+        """
+        now = self.clock.now()
+        until = next_look(since=waits_since(live), now=now, are_many=True)
+        finish = finish_to_wait(live.run, "receiver_busy", until=until, now=now)
+        self.tally.count("delayed", self.runs.end_unstarted(live, finish))
 
     def cancel(self, live: LiveRun) -> None:
         """Its end was asked for. One that started goes on until its target heeds `cancelled`; whatever comes of it, the

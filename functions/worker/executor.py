@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 
 from functions.worker.admission import Buried, admit
@@ -17,10 +17,11 @@ from functions.worker.live_runs import ENDS_OF_A_BATCH, LiveRuns
 from functions.worker.messages import Messages
 from functions.worker.places import Places
 from functions.worker.reading import Reading
+from functions.worker.receivers import Receivers
 from functions.worker.settings import WorkerSettings
 from functions.worker.starting import Starts
 from functions.worker.tally import Tally
-from functions.worker.targets import Call, Outcome, Targets, failed, timed_out
+from functions.worker.targets import Call, Later, Outcome, Targets, failed, timed_out
 from shared.domain.errors import StoreError
 from shared.domain.instants import SECOND
 from shared.domain.run import Finish, RunStatus
@@ -86,7 +87,7 @@ class Executor:
         self._bookkeeper = Bookkeeper(run_store, job_store, self._messages, dead_letters, clock, settings, lane, told)
         self._places = Places(job_store, run_store, clock, settings)
         self._finish_limit = ENDS_OF_A_BATCH
-        self.runs = LiveRuns()
+        self.runs = LiveRuns(Receivers(settings.webhooks))
         self._tally = Tally()
         self._departures = Departures(self.runs, clock, settings, self._tally)
         self._reading = Reading(job_store, entry_store, self.runs, self._departures, self._tally)
@@ -169,14 +170,27 @@ class Executor:
     # Start and end ---------------------------------------------------------------------------------------------------
 
     def start_due_once(self) -> list[LiveRun]:
-        """The runs whose time has come, each to be given to `execute` by the host."""
-        return self.runs.take_due(self._clock.now())
+        """The runs whose time has come, each to be given to `execute` by the host. Those that wait for a receiver for
+        too long are given up: at once while the jobs in hand take half of what they may.
+        """
+        monotonic, settings = self._clock.monotonic(), self._settings
+        due = self.runs.take_due(self._clock.now(), monotonic)
+        is_full = 2 * self.runs.weight >= settings.most_weight
+        since = inf if is_full else monotonic - settings.patience_ms / SECOND
+        for live in self.runs.impatient(since=since, most=settings.most_in_line):
+            self._departures.leave_line(live)
+        return due
 
-    def execute(self, live: LiveRun) -> None:
-        """Start the run, call its target and end it: on a thread of the host's, for as long as the target takes."""
+    def execute(self, live: LiveRun) -> Later | None:
+        """Start the run, call its target and end it: on a thread of the host's, for as long as the target takes. One
+        that answers later holds no thread meanwhile: it is given to `go_on` once its answer is there.
+        """
         call = self.begin(live)
-        if call is not None:
-            self.end(live, self._outcome_of(call))
+        return None if call is None else self._ended(live, lambda: self._targets.call(call))
+
+    def go_on(self, live: LiveRun, later: Later) -> Later | None:
+        """End a run whose answer is there; once more a Later where it leads on, as a redirect does."""
+        return self._ended(live, later.go_on)
 
     def begin(self, live: LiveRun) -> Call | None:
         """Start the run now; None when it must wait, and is held again, or is not ours any more."""
@@ -225,12 +239,16 @@ class Executor:
             live.cancelled.set()
         return expired
 
-    def _outcome_of(self, call: Call) -> Outcome:
+    def _ended(self, live: LiveRun, act: Callable[[], Outcome | Later]) -> Later | None:
         try:
-            return self._targets.call(call)
+            answer = act()
         except Exception as error:
-            _logger.exception("a target broke", extra={"action": "run.target", "run": call.key})
-            return failed(type(error).__name__, "the target broke; the worker's log has more")
+            _logger.exception("a target broke", extra={"action": "run.target", "run": live.run.key})
+            answer = failed(type(error).__name__, "the target broke; the worker's log has more")
+        if isinstance(answer, Later):
+            return answer
+        self.end(live, answer)
+        return None
 
     # Finish and heartbeat --------------------------------------------------------------------------------------------
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Protocol
 
+from functions.worker.crews import Crews
 from functions.worker.executor import Executor
-from functions.worker.handler_threads import HandlerThreads
 from functions.worker.messages import Messages
 from functions.worker.parts import WorkerParts
 from functions.worker.waiting import wait_until_due
@@ -91,7 +91,7 @@ class LambdaHost:
                 messages.hide(delivery, seconds=self._parts.settings.visibility_seconds)
 
     def _drive(self, executor: Executor, deliveries: Sequence[Delivery], *, until: float) -> None:
-        threads = HandlerThreads(executor.execute, count=len(deliveries), spare=len(deliveries))
+        crews = Crews(executor, count=len(deliveries), spare=len(deliveries))
         clock, runs = self._parts.clock, executor.runs
         try:
             executor.claim_once(deliveries)
@@ -99,7 +99,7 @@ class LambdaHost:
             _logger.warning("claiming failed", extra={"action": "run.claim", "error": str(error)})
         while (len(runs) or executor.watched) and clock.monotonic() < until:
             try:
-                _step(executor, threads)
+                _step(executor, crews)
             except StoreError as error:
                 _logger.warning("a step failed", extra={"action": "worker.step", "error": str(error)})
                 clock.sleep(_PAUSE_AFTER_FAULT_SECONDS)
@@ -112,15 +112,14 @@ class LambdaHost:
             )
         # Whatever still runs is not recorded any more: its lease runs out, and its message comes again.
         runs.cancel_all()
-        threads.close()
+        crews.close()
 
 
-def _step(executor: Executor, threads: HandlerThreads) -> None:
+def _step(executor: Executor, crews: Crews) -> None:
     for live in executor.start_due_once():
-        if not threads.submit(live):
-            executor.hand_back(live)
+        crews.launch(live)
     for live in executor.expire_once():
-        threads.abandon(live)
+        crews.abandon(live)
     executor.finish_once()
     executor.read_once()
     executor.heartbeat_once()

@@ -10,10 +10,15 @@ from functions.worker.targets import Call
 from functions.worker.weighing import bytes_of
 from shared.domain.instants import Instant
 from shared.domain.job import Job
+from shared.domain.keys import owner_of
 from shared.domain.limits import MAX_PROGRESS_BYTES
 from shared.domain.message import Dispatch
 from shared.domain.run import Finish, Run
+from shared.domain.targets.urls import host_of
 from shared.ports import Delivery, Hold
+
+#: An owner, and the host that its webhooks call.
+Receiver = tuple[str, str]
 
 
 class LiveRun:
@@ -30,6 +35,7 @@ class LiveRun:
         "_owner_hold",
         "_progress",
         "_read_at",
+        "_receiver",
         "_renew_until",
         "_started_at",
         "_timeout_ms",
@@ -64,6 +70,7 @@ class LiveRun:
         self._job: Job | None = None
         self._read_at: float | None = None
         self._weight = 0
+        self._receiver: Receiver | None = None
         self._started_at: Instant | None = None
         self._timeout_ms: int | None = None
         self._progress: str | None = None
@@ -90,6 +97,11 @@ class LiveRun:
     def weight(self) -> int:
         """What its job takes in memory, in bytes."""
         return self._weight
+
+    @property
+    def receiver(self) -> Receiver | None:
+        """Whom it calls, where nobody waits for the answer: that of a webhook."""
+        return self._receiver
 
     @property
     def started_at(self) -> Instant | None:
@@ -143,6 +155,7 @@ class LiveRun:
                 return False
             self._job, self._read_at = job, at
             self._weight = 0 if job is None else bytes_of(job)
+            self._receiver = None if job is None else _receiver_of(job)
             return True
 
     def start(self, *, at: Instant, timeout_ms: int) -> bool:
@@ -218,3 +231,13 @@ class LiveRun:
             trace=self.dispatch.trace or self.run.trace,
             made_by=job.trace,
         )
+
+
+def _receiver_of(job: Job) -> Receiver | None:
+    if job.target.get("type") != "http":
+        return None
+    try:
+        return owner_of(job.job_key), host_of(job.target["url"])
+    except (AttributeError, KeyError, TypeError, ValueError):
+        # Its target says what is wrong with it.
+        return None

@@ -12,7 +12,9 @@ from itertools import count
 from math import inf
 from threading import Condition, Lock
 
+from functions.worker.deadlines import Deadlines
 from functions.worker.live_run import LiveRun
+from functions.worker.receivers import Receivers
 from shared.domain.instants import SECOND, Instant
 from shared.domain.job import Job
 from shared.domain.run import Finish
@@ -21,15 +23,14 @@ from shared.domain.run import Finish
 ENDS_OF_A_BATCH = 20
 #: So many jobs are read by one call (BatchGetItem).
 BATCH_OF_JOBS = 100
-#: Deadlines kept of runs that have ended: some for each live run, and a few more.
-_DEADLINES_PER_RUN = 4
-_FEW = 64
-#: Runs of which `usual_ms` is a moving average.
+#: Runs of a moving average.
 _LOOKED_BACK = 16
 
 
 class LiveRuns:
-    def __init__(self) -> None:
+    """A run that waits for its receiver has a place among `receivers`; any other that was handed out is launched."""
+
+    def __init__(self, receivers: Receivers) -> None:
         self._lock = Lock()
         #: Notified when a run is held that is the earliest one now.
         self.held_changed = Condition(self._lock)
@@ -39,14 +40,18 @@ class LiveRuns:
         self._live: dict[LiveRun, None] = {}
         self._unread: list[LiveRun] = []
         self._held: list[tuple[Instant, int, LiveRun]] = []
-        self._started: list[tuple[float, int, LiveRun]] = []
+        self._deadlines = Deadlines(self._live)
         self._ending: deque[LiveRun] = deque()
-        #: Handed out to be started, and not ended; a dict for the same reason.
+        #: Handed out to be started on a thread of its own, and not ended; a dict for the same reason.
         self._launched: dict[LiveRun, None] = {}
+        self._receivers = receivers
+        #: Read, of a receiver, and not ended.
+        self._of_receivers = 0
         #: When the job of a run was asked for last, of those that were asked for again.
         self._asked_at: dict[LiveRun, float] = {}
-        #: How long targets take, lately; long until it is known.
+        #: How long targets take, lately, and receivers; long until it is known.
         self.usual_ms = float(SECOND)
+        self.usual_answer_ms = float(SECOND)
         #: Ended, and still here.
         self._decided = 0
         #: Bytes that the jobs of the runs here take.
@@ -62,9 +67,19 @@ class LiveRuns:
 
     @property
     def unstarted(self) -> int:
-        """Claimed, and not handed out yet."""
+        """Claimed, for a thread as far as is known, and not handed out yet."""
         with self._lock:
-            return len(self._live) - len(self._launched) - self._decided
+            return len(self._live) - self._decided - self._of_receivers - len(self._launched)
+
+    @property
+    def unsent(self) -> int:
+        """Claimed, for a receiver, and neither handed out nor in line: those in line keep nobody from coming."""
+        with self._lock:
+            return self._of_receivers - self._receivers.seated - self._receivers.waiting
+
+    @property
+    def places_left(self) -> int:
+        return self._receivers.free
 
     @property
     def weight(self) -> int:
@@ -73,7 +88,7 @@ class LiveRuns:
 
     @property
     def launched(self) -> int:
-        """Handed out to be started, and not ended."""
+        """Handed out to be started on a thread of its own, and not ended."""
         return len(self._launched)
 
     def wait_until_launched_below(self, count: int, *, at_most_seconds: float) -> None:
@@ -103,6 +118,7 @@ class LiveRuns:
                 if live in self._live:
                     del self._live[live]
                     self._decided -= live.finish is not None
+                    self._of_receivers -= live.finish is None and live.receiver is not None
                     self._weight -= live.weight
                 self._asked_at.pop(live, None)
                 self._unlaunch(live)
@@ -110,6 +126,8 @@ class LiveRuns:
 
     def _unlaunch(self, live: LiveRun) -> None:
         self._launched.pop(live, None)
+        for seated in self._receivers.leave(live):
+            self._push(seated, seated.run.fire_at)
         if len(self._launched) < self._room_below:
             self._room_below = 0
             self._has_room.notify_all()
@@ -117,10 +135,11 @@ class LiveRuns:
     def read(self, live: LiveRun, job: Job | None, *, at: float) -> bool:
         """The job as it was at the monotonic second `at`; False, and nothing changes, once the run has started."""
         with self._lock:
-            before = live.weight
+            before, was_of_receiver = live.weight, live.receiver is not None
             is_read = live.read(job, at=at)
             if live in self._live:
                 self._weight += live.weight - before
+                self._of_receivers += (live.receiver is not None) - was_of_receiver
             return is_read
 
     def put_unread(self, runs: Iterable[LiveRun]) -> None:
@@ -135,27 +154,39 @@ class LiveRuns:
     def hold(self, live: LiveRun, *, until: Instant) -> None:
         with self._lock:
             self._unlaunch(live)
-            heapq.heappush(self._held, (until, next(self._order), live))
-            if self._held[0][2] is live:
-                self.held_changed.notify_all()
+            self._push(live, until)
 
-    def take_due(self, now: Instant) -> list[LiveRun]:
-        """Those held until now or earlier; they count as launched from here on."""
+    def _push(self, live: LiveRun, until: Instant) -> None:
+        heapq.heappush(self._held, (until, next(self._order), live))
+        if self._held[0][2] is live:
+            self.held_changed.notify_all()
+
+    def take_due(self, now: Instant, monotonic: float) -> list[LiveRun]:
+        """Those held until now or earlier, to be started; whose receiver has no place is in line for one instead."""
         due = []
         with self._lock:
             while self._held and self._held[0][0] <= now:
                 live = heapq.heappop(self._held)[2]
-                if live in self._live and live.finish is None:
+                if live not in self._live or live.finish is not None:
+                    continue
+                if live.receiver is None:
                     self._launched[live] = None
+                if live.receiver is None or self._receivers.take(live, live.receiver, monotonic):
                     due.append(live)
         return due
+
+    def impatient(self, *, since: float, most: int) -> list[LiveRun]:
+        """As of `Receivers`."""
+        with self._lock:
+            return self._receivers.impatient(since=since, most=most)
 
     def take_stale_launched(self, live: LiveRun, *, since: float, now: float) -> list[LiveRun]:
         """`live`, and what waits for a thread like it: those whose job was neither read nor asked for since then. They
         are to be read together: the others of a queue need no call of their own.
         """
         with self._lock:
-            others = [other for other in self._launched if other is not live and self._is_stale(other, since)]
+            waiting = (*self._launched, *self._receivers)
+            others = [other for other in waiting if other is not live and self._is_stale(other, since)]
             return self._asked([live, *others[: BATCH_OF_JOBS - 1]], now)
 
     def take_stale_held(self, now: Instant, monotonic: float, *, ahead_ms: int, fresh_seconds: float) -> list[LiveRun]:
@@ -186,25 +217,13 @@ class LiveRuns:
         with self._lock:
             if live not in self._live or not live.start(at=at, timeout_ms=timeout_ms):
                 return False
-            heapq.heappush(self._started, (monotonic + timeout_ms / SECOND, next(self._order), live))
-            if len(self._started) > _DEADLINES_PER_RUN * len(self._live) + _FEW:
-                self._forget_ended()
+            self._deadlines.add(live, monotonic + timeout_ms / SECOND)
             return True
-
-    def _forget_ended(self) -> None:
-        """Of thousands that ended long before their deadline, none is kept until then."""
-        self._started = [each for each in self._started if each[2] in self._live]
-        heapq.heapify(self._started)
 
     def take_expired(self, monotonic: float) -> list[LiveRun]:
         """Those that have not ended at their deadline."""
-        expired = []
         with self._lock:
-            while self._started and self._started[0][0] <= monotonic:
-                live = heapq.heappop(self._started)[2]
-                if live in self._live and live.finish is None:
-                    expired.append(live)
-        return expired
+            return self._deadlines.take_expired(monotonic)
 
     def end(self, live: LiveRun, finish: Finish) -> bool:
         """Decide the run's end; False when it is decided already, or not ours to decide any more."""
@@ -212,9 +231,15 @@ class LiveRuns:
             if live not in self._live or not live.end(finish):
                 return False
             if live.started_at is not None:
-                self.usual_ms += (max(finish.ended_at - live.started_at, 1) - self.usual_ms) / _LOOKED_BACK
+                self._learn(live, max(finish.ended_at - live.started_at, 1))
             self._to_store(live)
             return True
+
+    def _learn(self, live: LiveRun, took_ms: int) -> None:
+        if live.receiver is None:
+            self.usual_ms += (took_ms - self.usual_ms) / _LOOKED_BACK
+        else:
+            self.usual_answer_ms += (took_ms - self.usual_answer_ms) / _LOOKED_BACK
 
     def end_unstarted(self, live: LiveRun, finish: Finish) -> bool:
         """The same, unless its target is being called: False then too."""
@@ -226,6 +251,7 @@ class LiveRuns:
 
     def _to_store(self, live: LiveRun) -> None:
         self._decided += 1
+        self._of_receivers -= live.receiver is not None
         self._unlaunch(live)
         self._ending.append(live)
         # Whoever stores ends waits for the first one, or for a batch of them.
@@ -255,8 +281,7 @@ class LiveRuns:
     def longest_left_ms(self, monotonic: float) -> float:
         """What is left of the time-outs of those that have started; 0 when none has."""
         with self._lock:
-            left = [at - monotonic for at, _, live in self._started if live in self._live and live.finish is None]
-        return max(left, default=0.0) * SECOND
+            return self._deadlines.longest_left(monotonic) * SECOND
 
     def cancel_all(self) -> None:
         with self._lock:
@@ -270,6 +295,6 @@ class LiveRuns:
         moments = []
         if self._held:
             moments.append((self._held[0][0] - now) / SECOND)
-        if self._started:
-            moments.append(self._started[0][0] - monotonic)
+        if self._deadlines.first is not None:
+            moments.append(self._deadlines.first - monotonic)
         return max(min(moments), 0.0) if moments else None

@@ -23,7 +23,7 @@ from shared.schema import LANE_RETENTION_DAYS
 _logger = logger_for("worker")
 
 #: The reasons of a wait that costs no attempt and goes on until there is a place.
-WAITS_FOR_PLACE = frozenset(("overlap", "owner_maximum"))
+WAITS_FOR_PLACE = frozenset(("overlap", "owner_maximum", "receiver_busy"))
 #: A run that was silent for so long is brought back by nobody, for the queue has forgotten its message. Its place is
 #: free then; before, it is the run's own until it has ended.
 RUN_PLACE_KEPT_MS = (LANE_RETENTION_DAYS + 1) * DAY
@@ -55,7 +55,7 @@ class Places:
             if not self._try(hold, limit):
                 live.take_owner_place(hold)
                 return None
-        look_at = next_look(since=_waits_since(live), now=now, are_many=True)
+        look_at = next_look(since=waits_since(live), now=now, are_many=True)
         return finish_to_wait(live.run, "owner_maximum", until=look_at, now=now)
 
     def _take_of_job(self, live: LiveRun) -> Finish | None:
@@ -73,7 +73,7 @@ class Places:
             live.take_place(hold)
             return None
         now = self.clock.now()
-        look_at = next_look(since=_waits_since(live), now=now, are_many=job.overlap == "allow")
+        look_at = next_look(since=waits_since(live), now=now, are_many=job.overlap == "allow")
         if what is Yielding.BUFFER and not self._is_buffered(job, self._hold_of(live, Place.BUFFER, until=look_at), by):
             what = Yielding.SKIP
         if what is Yielding.SKIP:
@@ -164,7 +164,7 @@ class Places:
         return any(run is not None and run.status.is_alive for run in answers)
 
 
-def _waits_since(live: LiveRun) -> Instant:
+def waits_since(live: LiveRun) -> Instant:
     return live.dispatch.enqueued_at if live.run.enqueued_at is None else live.run.enqueued_at
 
 

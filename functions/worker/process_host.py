@@ -1,7 +1,8 @@
 """The worker as a process that polls its lanes until it is told to stop.
 
 Per lane: receivers (several, so that the claim of one batch does not delay another), one thread that watches the time,
-some that store ends, one for heartbeats, and the threads of the handlers. Each loop is a step of the executor with an
+some that store ends, one for heartbeats, and two crews: the threads of the handlers, and those that send webhooks and
+take their answers. Each loop is a step of the executor with an
 edge around it.
 
 Stop: receiving ends first; what a poll still brings is handed back at once, and so is what was claimed and has not
@@ -17,8 +18,8 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
+from functions.worker.crews import Crews
 from functions.worker.executor import Executor
-from functions.worker.handler_threads import HandlerThreads
 from functions.worker.health import loop_of
 from functions.worker.live_runs import ENDS_OF_A_BATCH
 from functions.worker.protection import Protection
@@ -81,7 +82,7 @@ class LaneHost:
         self._clock = clock
         self._worker = worker
         self._host = host
-        self._handlers = HandlerThreads(executor.execute, count=worker.threads, spare=worker.threads)
+        self._crews = Crews(executor, count=worker.threads, spare=worker.threads)
         self._stops_receiving = Event()
         self._stops = Event()
         self._receivers: list[Thread] = []
@@ -98,7 +99,7 @@ class LaneHost:
     @property
     def is_stuck(self) -> bool:
         """Handlers that do not return have taken every thread, or the host gives none."""
-        return self._handlers.is_stuck
+        return self._crews.is_stuck
 
     def start(self) -> None:
         steps: dict[Callable[[], None], int] = {
@@ -139,7 +140,7 @@ class LaneHost:
         self._stops.set()
         for other in self._others:
             other.join(2 * self._host.look_seconds)
-        self._handlers.close()
+        self._crews.close()
 
     def _thread(self, step: Callable[[], None], until: Event) -> Thread:
         thread = Thread(target=self._repeat, args=(step, until), name=f"{self._lane}-{step.__name__}", daemon=True)
@@ -162,11 +163,11 @@ class LaneHost:
     def _receive(self) -> None:
         limit = min(self.room(), _RECEIVE_LIMIT)
         if limit <= 0:
-            if self._executor.runs.launched < self._handlers.usable:
+            if self._executor.runs.launched < self._crews.usable:
                 self._stops_receiving.wait(timeout=_ROOM_WAIT_SECONDS)
             else:
                 runs = self._executor.runs
-                runs.wait_until_launched_below(self._handlers.usable, at_most_seconds=_ROOM_WAIT_SECONDS)
+                runs.wait_until_launched_below(self._crews.usable, at_most_seconds=_ROOM_WAIT_SECONDS)
             return
         deliveries = self._queue.receive(
             limit=limit, wait_seconds=self._host.wait_seconds, visibility_seconds=self._worker.visibility_seconds
@@ -178,19 +179,24 @@ class LaneHost:
             self._executor.claim_once(deliveries)
 
     def room(self) -> int:
-        """How many messages may be taken. A run that would wait for a thread here is better off with another worker."""
-        runs = self._executor.runs
-        if runs.launched >= self._handlers.usable or runs.weight >= self._worker.most_weight:
+        """How many messages may be taken. A run that would wait for a thread or for its answer here is better off with
+        another worker, and nobody knows of a message which of the two it needs.
+        """
+        runs, worker = self._executor.runs, self._worker
+        is_full = runs.launched >= self._crews.usable or runs.places_left <= 0
+        if is_full or runs.weight >= worker.most_weight:
             return 0
-        return self._worker.may_hold(runs.usual_ms) - runs.unstarted
+        return min(
+            worker.may_hold(runs.usual_ms) - runs.unstarted,
+            worker.may_hold_for_receivers(runs.usual_answer_ms) - runs.unsent,
+        )
 
     def _watch_time(self) -> None:
-        self._handlers.revive()
+        self._crews.revive()
         for live in self._executor.start_due_once():
-            if not self._handlers.submit(live):
-                self._executor.hand_back(live)
+            self._crews.launch(live)
         for live in self._executor.expire_once():
-            self._handlers.abandon(live)
+            self._crews.abandon(live)
         runs = self._executor.runs
         wait_until_due(runs.held_changed, runs, self._clock, at_most_seconds=self._host.look_seconds)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from shared.config import LONGEST_LEAD_VARIABLE, owner_maximums
+from shared.config import LONGEST_LEAD_VARIABLE, WEBHOOKS_VARIABLE, owner_maximums
 from shared.domain.instants import DAY, MINUTE, SECOND
 from shared.domain.owner_places import OwnerMaximums
 from shared.domain.timing import CLOCK_BOUND_MS, Timing
@@ -39,6 +39,10 @@ class WorkerSettings:
     most_weight: int = 64 * 1024 * 1024
     #: Handlers at once, per lane.
     threads: int = 16
+    #: Webhooks whose answers are waited for at once, per lane.
+    webhooks: int = 500
+    #: How long a run is kept in hand that waits for others of its receiver; then it waits as one that found no place.
+    patience_ms: int = 5 * SECOND
     #: How many runs of an owner may go on at once, on all workers of a deployment together.
     owner_maximums: OwnerMaximums = OwnerMaximums()
 
@@ -70,6 +74,15 @@ class WorkerSettings:
         """More of those whose targets are quick: as many as start within a second, when all are due at one instant."""
         return max(self.max_held, min(_MOST_HELD, int(self.threads * SECOND / usual_ms)))
 
+    def may_hold_for_receivers(self, usual_ms: float) -> int:
+        """The same of webhooks: there is a place for each in any case."""
+        return max(self.webhooks, min(_MOST_HELD, int(self.webhooks * SECOND / usual_ms)))
+
+    @property
+    def most_in_line(self) -> int:
+        """Of those that are in hand, so that others can be, too."""
+        return _MOST_HELD // 2
+
     def check(self) -> None:
         """Raises ValueError when one setting no longer carries another; the sentence names both."""
         longest_queued_ms = max(LANE_RETENTION_DAYS, DEAD_LETTER_RETENTION_DAYS) * DAY
@@ -87,6 +100,8 @@ class WorkerSettings:
             )
         if self.threads < 1:
             raise ValueError(f"a worker needs at least one thread, not {self.threads}")
+        if self.webhooks < 1:
+            raise ValueError(f"a worker needs a place for at least one webhook, not {self.webhooks}")
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> WorkerSettings:
@@ -97,6 +112,7 @@ class WorkerSettings:
             longest_lead_ms=int(environment.get(LONGEST_LEAD_VARIABLE, default.lead_ms)),
             clock_bound_ms=int(environment.get("CARILLON_CLOCK_BOUND_MS", default.clock_bound_ms)),
             run_retention_ms=int(environment.get("CARILLON_RUN_RETENTION_DAYS", default.run_retention_ms // DAY)) * DAY,
+            webhooks=int(environment.get(WEBHOOKS_VARIABLE, default.webhooks)),
             owner_maximums=OwnerMaximums(owner_maximums(environment)),
         )
         settings.check()

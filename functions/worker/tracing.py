@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
-from functions.worker.targets import Call, Outcome, Targets
-from shared.ports.traces import NoTraces, Traces, Work
+from functions.worker.targets import Call, Later, Outcome, Targets
+from shared.ports.traces import NoTraces, Span, Traces, Work
 
 
 def traced(targets: Targets, traces: Traces) -> Targets:
@@ -18,7 +19,7 @@ class TracedTargets(Targets):
         self._targets = targets
         self._traces = traces
 
-    def call(self, call: Call) -> Outcome:
+    def call(self, call: Call) -> Outcome | Later:
         """Raises what a target raises."""
         run = self._traces.begin(
             Work.RUN,
@@ -31,21 +32,23 @@ class TracedTargets(Targets):
                 "fencing_token": call.token,
             },
         )
-        failure: str | None = "broken"
-        try:
-            outcome = self._called(replace(call, trace=run.header))
-            failure = None if outcome.error is None else outcome.error.type
-        finally:
-            run.end(failure=failure)
-        return outcome
+        return _within(run, lambda: self._called(replace(call, trace=run.header)))
 
-    def _called(self, call: Call) -> Outcome:
+    def _called(self, call: Call) -> Outcome | Later:
         kind = str(call.target.get("type"))
         span = self._traces.begin(Work.CALL, under=call.trace, attributes={"target": kind})
-        failure: str | None = "broken"
-        try:
-            outcome = self._targets.call(replace(call, trace=span.header))
-            failure = None if outcome.error is None else outcome.error.type
-        finally:
-            span.end(failure=failure)
-        return outcome
+        return _within(span, lambda: self._targets.call(replace(call, trace=span.header)))
+
+
+def _within(span: Span, act: Callable[[], Outcome | Later]) -> Outcome | Later:
+    """The span ends with the outcome, or with what is raised instead of one."""
+    try:
+        answer = act()
+    except BaseException:
+        span.end(failure="broken")
+        raise
+    if isinstance(answer, Later):
+        go_on = answer.go_on
+        return replace(answer, go_on=lambda: _within(span, go_on))
+    span.end(failure=None if answer.error is None else answer.error.type)
+    return answer

@@ -113,6 +113,8 @@ class Environment:
     lanes: Mapping[str, LaneSettings] = field(default_factory=lambda: lanes_on("lambda", usual=10, others=2))
     #: Of a worker that falls silent: its runs may be taken over after this, and the clock bound.
     worker_lease_seconds: Annotated[int, Field(ge=5, le=300)] = 20
+    #: Webhooks in flight at once in a lane of a worker.
+    worker_webhooks: Annotated[int, Field(ge=4, le=5000)] = 500
     #: Between the clocks of two hosts; the default bears 45 s of error on each of them.
     clock_bound_ms: Annotated[int, Field(ge=1000, le=600_000)] = 90_000
     #: How many runs of an owner may go on at once, by owner_id; `*` is every owner that is not named. Others wait.

@@ -101,6 +101,7 @@ EVERY_SETTING: dict[str, object] = {
     "lanes": {"default": {"host": "ecs"}, "catchup": {"host": "lambda-warm", "concurrency": 40}},
     "worker_reserved_concurrency": 100,
     "worker_memory_mb": 1024,
+    "worker_webhooks": 40,
     "api": {"requests_per_second": 50, "burst": 80, "reserved_concurrency": 20, "payload_bytes": 4096},
     "worker_snap_start": True,
     "grants": [

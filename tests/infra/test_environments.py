@@ -71,6 +71,10 @@ def test_hosts_may_differ_by_what_the_protocol_bears() -> None:
     assert PROD.worker_lease_seconds == WorkerSettings().lease_seconds
 
 
+def test_a_task_waits_for_as_many_webhooks_as_a_worker_by_itself() -> None:
+    assert PROD.worker_webhooks == WorkerSettings().webhooks
+
+
 def test_long_runs_are_never_worked_by_lambda() -> None:
     assert {each.lanes["long"].host for each in ENVIRONMENTS.values()} == {"ecs"}
     with pytest.raises(ValueError, match="cut short"):

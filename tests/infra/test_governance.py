@@ -71,6 +71,7 @@ def test_what_nodes_and_workers_live_by_is_told_them(chosen: Synthesis) -> None:
 
     assert node["CARILLON_SWEEP_MS"] == "2000"
     assert node["CARILLON_SENDERS"] == "8"
+    assert worker["CARILLON_WORKER_WEBHOOKS"] == "40"
     assert node["CARILLON_RUN_RETENTION_DAYS"] == worker["CARILLON_RUN_RETENTION_DAYS"] == "60"
     assert (chosen.task("scheduler")["Cpu"], chosen.task("scheduler")["Memory"]) == ("512", "2048")
 

@@ -13,7 +13,7 @@ from typing import Any
 import boto3
 import pytest
 
-from functions.worker.targets import Call, Outcome, Target
+from functions.worker.targets import Call, Outcome, Target, waited
 from functions.worker.targets.aws_api import AwsApiTarget
 from functions.worker.targets.lambda_function import LambdaTarget
 from functions.worker.targets.secrets import SecretRef, Secrets
@@ -46,7 +46,7 @@ def api() -> BotoAwsApi:
 
 
 def run(target: Target, document: dict[str, Any], payload: Any = None) -> Outcome:
-    return target.call(call_to(document, payload))
+    return waited(target.call(call_to(document, payload)))
 
 
 def call_to(document: dict[str, Any], payload: Any = None) -> Call:

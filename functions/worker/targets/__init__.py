@@ -1,7 +1,8 @@
 """What a run calls. One file per type of target, all behind `Target`; `Targets` picks by the job's `type`.
 
-A target calls once, within the time it is given, and answers an Outcome. A failure of what it called is an outcome, not
-an exception. Neither payload nor headers nor output reach a log.
+A target calls once, within the time it is given, and answers an Outcome, or a Later: what it called is at work then,
+and no thread waits for it. A failure of what it called is an outcome, not an exception. Neither payload nor headers nor
+output reach a log.
 
 Words for what went wrong, by which retry policies choose (exceptions of handlers and functions go by their own names):
 
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import Any, Protocol
@@ -101,6 +103,24 @@ class Outcome:
     is_permanent: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Later:
+    """What was called is at work, and is waited for by nobody."""
+
+    #: Ends, one way or the other, by the deadline of the call.
+    answer: Future[Any]
+    #: How it goes on once the answer is there, on a thread that may wait for a store; raises what a target raises.
+    go_on: Callable[[], Outcome | Later]
+
+
+def waited(answer: Outcome | Later) -> Outcome:
+    """On this thread."""
+    while isinstance(answer, Later):
+        wait([answer.answer])
+        answer = answer.go_on()
+    return answer
+
+
 def succeeded(output: str | None = None, *, completion: str = "done") -> Outcome:
     return Outcome(RunStatus.SUCCEEDED, output=output, completion=completion)
 
@@ -141,7 +161,7 @@ def outcome_of_fault(error: StoreError) -> Outcome:
 class Target(Protocol):
     """One type of target."""
 
-    def call(self, call: Call) -> Outcome:
+    def call(self, call: Call) -> Outcome | Later:
         """Called from several threads at once. What it raises fails the run under the exception's name."""
         ...
 
@@ -166,7 +186,7 @@ class Targets:
         self._by_type = dict(by_type)
         self._admission = admission or _Unasked()
 
-    def call(self, call: Call) -> Outcome:
+    def call(self, call: Call) -> Outcome | Later:
         kind = call.target.get("type")
         target = self._by_type.get(kind) if isinstance(kind, str) else None
         if target is None:

@@ -2,17 +2,20 @@
 
 Nothing is repeated, and each request has a connection of its own: what a receiver sends late, or too much of, reaches
 no other run. Redirects are followed only as often as the job says, and each is judged like the first address.
+
+While a receiver works no thread waits for it: what it answers is looked at by whoever has time then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 
 import carillon
 from carillon.fencing import run_headers
-from functions.worker.targets import Call, Outcome, failed, timed_out, words_of
+from functions.worker.targets import Call, Later, Outcome, failed, timed_out, words_of
 from functions.worker.targets.gate import Gate
 from functions.worker.targets.guard import NotConnected, RefusedAddress
 from functions.worker.targets.http_answer import outcome_of
@@ -65,6 +68,18 @@ class _NotSent(Exception):
         super().__init__()
 
 
+@dataclass(frozen=True, slots=True)
+class _Sending:
+    """A request that is to be sent, and what there is for those that follow it."""
+
+    call: Call
+    request: WebhookRequest
+    secret: tuple[str, str] | None
+    #: In monotonic seconds.
+    until: float
+    redirects_left: int
+
+
 class HttpTarget:
     def __init__(
         self,
@@ -83,9 +98,12 @@ class HttpTarget:
         self._signatures = signatures
         self._pauses = pauses
 
-    def call(self, call: Call) -> Outcome:
+    def call(self, call: Call) -> Outcome | Later:
+        return self._told(call, lambda: self._begun(call))
+
+    def _told(self, call: Call, act: Callable[[], Outcome | Later]) -> Outcome | Later:
         try:
-            return self._call(call)
+            return act()
         except _NotSent as reason:
             return reason.outcome
         except AnsweredLate as late:
@@ -94,17 +112,20 @@ class HttpTarget:
         except tuple(_FAULTS) as fault:
             return failed(_FAULTS[type(fault)], str(fault))
 
-    def _call(self, call: Call) -> Outcome:
+    def _begun(self, call: Call) -> Later:
         until = self._clock.monotonic() + call.timeout_ms / SECOND
-        request = first_request(call)
-        secret = self._secret_header(call)
-        left = call.target.get("max_redirects", 0)
-        while True:
-            answer = self._send(call, request, secret, until, is_followed=left > 0)
-            if answer.status not in REDIRECTS or not left:
-                return self._outcome_of(call, request, answer)
-            left -= 1
-            request = self._redirected(call, request, answer)
+        request, redirects = first_request(call), call.target.get("max_redirects", 0)
+        return self._sent(_Sending(call, request, self._secret_header(call), until, redirects))
+
+    def _sent(self, sending: _Sending) -> Later:
+        answer = self._send(sending)
+        return Later(answer, lambda: self._told(sending.call, lambda: self._answered(sending, answer.result())))
+
+    def _answered(self, sending: _Sending, answer: Answer) -> Outcome | Later:
+        call, request, left = sending.call, sending.request, sending.redirects_left
+        if answer.status not in REDIRECTS or not left:
+            return self._outcome_of(call, request, answer)
+        return self._sent(replace(sending, request=self._redirected(call, request, answer), redirects_left=left - 1))
 
     def _redirected(self, call: Call, request: WebhookRequest, answer: Answer) -> WebhookRequest:
         """Raises _NotSent; its address is judged when it is connected to."""
@@ -138,11 +159,10 @@ class HttpTarget:
             message += f"; more redirects than {limit} are not followed" if limit else "; redirects are not followed"
         return replace(outcome, error=RunError(outcome.error.type, message))
 
-    def _send(
-        self, call: Call, request: WebhookRequest, secret: tuple[str, str] | None, until: float, *, is_followed: bool
-    ) -> Answer:
-        headers = self._headers(call, request, secret)
-        seconds = until - self._clock.monotonic()
+    def _send(self, sending: _Sending) -> Future[Answer]:
+        call, request = sending.call, sending.request
+        headers = self._headers(call, request, sending.secret)
+        seconds = sending.until - self._clock.monotonic()
         if seconds <= 0:
             raise _NotSent(timed_out(f"{host_of(request.url)} was not reached within {call.timeout_ms} ms"))
         return self._client.send(
@@ -152,11 +172,11 @@ class HttpTarget:
                 target=target_of(request.url),
                 headers=headers,
                 body=(request.body or "").encode(),
-                seconds_for_body=_seconds_for_body(call, is_followed=is_followed),
+                seconds_for_body=_seconds_for_body(call, is_followed=sending.redirects_left > 0),
             ),
             seconds=seconds,
             connect_seconds=parse_duration(call.target.get("connect_timeout", DEFAULT_CONNECT_TIMEOUT)) / SECOND,
-        ).result()
+        )
 
     def _headers(self, call: Call, request: WebhookRequest, secret: tuple[str, str] | None) -> Headers:
         webhook_id, now = f"{call.job_id}_{call.run_id}", self._clock.now()

@@ -66,7 +66,7 @@ class HttpClient:
         self._trust = trust
 
     def send(self, origin: Origin, request: Request, *, seconds: float, connect_seconds: float) -> Future[Answer]:
-        """Sent once. The future ends within `seconds`; whoever waits for it holds the only thread that waits.
+        """Sent once. The future ends within `seconds`, and holds no thread until then.
 
         Its exceptions: RefusedAddress, NotConnected, TlsRefused, NoAnswer, AnsweredLate.
         """

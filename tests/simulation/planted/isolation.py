@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from functions.worker import keeping, reading
-from functions.worker.handler_threads import HandlerThreads
+from functions.worker.crew import Crew
 from functions.worker.job_reader import JobsRead
 from functions.worker.live_run import LiveRun
 from shared.domain.errors import StoreError
@@ -31,13 +31,13 @@ def _report_as_it_is(self: LiveRun, text: object) -> None:
     self._progress = text  # type: ignore[assignment]
 
 
-def _start_one_or_raise(self: HandlerThreads) -> bool:
+def _start_one_or_raise(self: Crew) -> bool:
     if not _START_ONE(self):
         raise CannotStart
     return True
 
 
-_START_ONE = HandlerThreads._start_one
+_START_ONE = Crew._start_one
 
 
 def _read_all_or_none(job_store: JobStore, job_keys: Collection[str]) -> JobsRead:
@@ -54,7 +54,7 @@ MENDED = (
     Mutant(
         "threads_that_raise",
         "a thread that does not start costs its run alone a hand-back",
-        instead(HandlerThreads, "_start_one", _start_one_or_raise),
+        instead(Crew, "_start_one", _start_one_or_raise),
         family="workers_come_and_go",
     ),
     Mutant(

@@ -95,6 +95,7 @@ def test_a_run_between_two_attempts_says_when_the_next_one_is(world: World) -> N
     [
         ("overlap", "place"),
         ("owner_maximum", "owner_maximum"),
+        ("receiver_busy", "receiver_busy"),
         ("handed_back", "handed_back"),
         ("unreadable_job", "unreadable_job"),
     ],

@@ -33,6 +33,7 @@ from tests.unit.scheduler.world import World as Fleet
 from tests.unit.worker.receiver import Received, Receiver, receiving
 from tests.unit.worker.recorded_api import RecordedApi
 from tests.unit.worker.webhooks import REGION, webhooks_for
+from tests.unit.worker.workshop import execute
 
 OF_SOMEBODY = TraceContext("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7")
 
@@ -107,7 +108,7 @@ class Chain:
             deliveries = self.lane.receive(limit=10, wait_seconds=0, visibility_seconds=30)
             self.worker.claim_once(deliveries)
             for live in self.worker.start_due_once():
-                self.worker.execute(live)
+                execute(self.worker, live)
             self.worker.finish_once()
             self.api.clock.advance(50)
 

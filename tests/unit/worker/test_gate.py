@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from functions.worker.targets import Call, Outcome, Targets, failed
+from functions.worker.targets import Call, Outcome, Targets, failed, waited
 from functions.worker.targets.gate import REMEMBERED_SECONDS, Gate
 from shared.adapters.memory import ManualClock, MemoryAccessStore, MemoryTables
 from shared.domain.errors import StoreThrottled
@@ -42,7 +42,7 @@ class Door:
         self.targets = Targets(dict.fromkeys(("aws", "handler", "http"), self.target), gate)
 
     def knock(self, target: Mapping[str, Any] = SEND) -> Outcome:
-        return self.targets.call(call_of(dict(target), payload={"run": "{{run_id}}"}))
+        return waited(self.targets.call(call_of(dict(target), payload={"run": "{{run_id}}"})))
 
     def grant(self, resource: str = ARN, role_arn: str | None = None, *, owner_id: str = OWNER) -> None:
         self.access.put_grant(Grant(owner_id, resource, AWS, resource, Instant(0), "root", role_arn))

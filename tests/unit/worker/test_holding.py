@@ -116,7 +116,7 @@ def test_the_deadline_of_a_run_that_ended_is_not_kept_until_it_comes(shop: Works
         shop.claim(executor)
         shop.start_all(executor)
         executor.finish_once()
-    assert len(executor.runs._started) <= 70
+    assert len(executor.runs._deadlines) <= 70
 
 
 #: As much memory as 128 KB of JSON can take.

@@ -43,8 +43,10 @@ def test_every_setting_can_be_given() -> None:
             "CARILLON_WORKER_LEASE_SECONDS": "25",
             "CARILLON_RUN_RETENTION_DAYS": "90",
             "CARILLON_OWNER_CONCURRENCY": '{"*": 50}',
+            "CARILLON_WORKER_WEBHOOKS": "40",
         }
     )
+    assert settings.webhooks == 40
     assert (settings.lease_ms, settings.run_retention_ms) == (25 * SECOND, 90 * DAY)
     assert settings.owner_maximums.of("any") == 50
 
@@ -54,6 +56,7 @@ def test_every_setting_can_be_given() -> None:
     [
         ("CARILLON_RUN_RETENTION_DAYS", "14", "run retention"),
         ("CARILLON_WORKER_LEASE_SECONDS", "3", "lease"),
+        ("CARILLON_WORKER_WEBHOOKS", "0", "webhook"),
         ("CARILLON_OWNER_CONCURRENCY", '{"*": 0}', "whole numbers from 1"),
         ("CARILLON_OWNER_CONCURRENCY", "50", "whole numbers from 1"),
     ],

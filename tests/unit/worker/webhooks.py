@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from threading import Event
 from typing import Any
 
-from functions.worker.targets import Call, Outcome
+from functions.worker.targets import Call, Outcome, waited
 from functions.worker.targets.gate import Gate
 from functions.worker.targets.guard import Guard
 from functions.worker.targets.http import HttpTarget
@@ -61,7 +61,7 @@ def send(
     **members: Any,
 ) -> Outcome:
     document = {"type": "http", "url": url, "method": "POST", "headers": {}} | members
-    return target.call(call_of(document, timeout_ms=timeout_ms, payload=payload, roles=roles))
+    return waited(target.call(call_of(document, timeout_ms=timeout_ms, payload=payload, roles=roles)))
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import wait
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -41,6 +42,14 @@ class RecordedTarget:
     def call(self, call: Call) -> Outcome:
         self.calls.append(call)
         return self.answer(call)
+
+
+def execute(executor: Executor, live: LiveRun) -> None:
+    """To its end, waiting for its answer here."""
+    later = executor.execute(live)
+    while later is not None:
+        wait([later.answer])
+        later = executor.go_on(live, later)
 
 
 class Workshop:
@@ -143,7 +152,7 @@ class Workshop:
 
     def start_all(self, executor: Executor) -> None:
         for live in executor.start_due_once():
-            executor.execute(live)
+            execute(executor, live)
 
     def run_of(self, dispatch: Dispatch) -> Run:
         run = self.run_store.get(dispatch.key)

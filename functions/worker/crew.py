@@ -1,4 +1,4 @@
-"""The threads that call targets: a fixed number, and a spare for each that a timed-out handler keeps."""
+"""Threads that work for the runs of a lane: a fixed number, and a spare for each that a timed-out handler keeps."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ _logger = logger_for("worker")
 #: Of a lane that has no thread at all one is tried each second: after so long the process is better replaced.
 _MOST_FAILED_STARTS = 30
 
+Act = Callable[[], None]
 
-class HandlerThreads:
+
+class Crew:
     """Started when first needed. They are daemons: a handler that never returns must not keep the process alive."""
 
-    def __init__(self, execute: Callable[[LiveRun], None], *, count: int, spare: int) -> None:
-        self._execute = execute
+    def __init__(self, name: str, *, count: int, spare: int) -> None:
+        self._name = name
         self._count = count
         self._spare = spare
-        self._work: SimpleQueue[LiveRun | None] = SimpleQueue()
+        self._work: SimpleQueue[tuple[LiveRun, Act] | None] = SimpleQueue()
         self._lock = Lock()
         self._threads = 0
         self._idle = 0
@@ -33,6 +35,7 @@ class HandlerThreads:
         self._failed_starts = 0
         self._running: set[LiveRun] = set()
         self._abandoned: set[LiveRun] = set()
+        self._is_closed = False
 
     @property
     def usable(self) -> int:
@@ -51,12 +54,18 @@ class HandlerThreads:
         with self._lock:
             return is_without and not 0 < self._failed_starts < _MOST_FAILED_STARTS
 
-    def submit(self, live: LiveRun) -> bool:
-        """False: no thread can be started for it, and it is not taken."""
+    @property
+    def is_closed(self) -> bool:
+        return self._is_closed
+
+    def submit(self, live: LiveRun, act: Act) -> bool:
+        """False: no thread can be started for it, or all are told to end, and it is not taken."""
         with self._lock:
+            if self._is_closed:
+                return False
             if self._idle <= self._waiting and not self._start_one():
                 return False
-            self._work.put(live)
+            self._work.put((live, act))
             self._waiting += 1
             return True
 
@@ -78,6 +87,7 @@ class HandlerThreads:
     def close(self) -> None:
         """Let each thread end when it is done with what it has."""
         with self._lock:
+            self._is_closed = True
             for _ in range(self._threads):
                 self._work.put(None)
 
@@ -86,7 +96,7 @@ class HandlerThreads:
         if self._threads >= self._count + min(len(self._abandoned), self._spare):
             return True
         try:
-            Thread(target=self._serve, name="handler", daemon=True).start()
+            Thread(target=self._serve, name=self._name, daemon=True).start()
         except Exception as error:  # noqa: BLE001 (RuntimeError or MemoryError; whatever it is, the lane goes on)
             if not self._failed_starts:
                 _logger.error(  # noqa: TRY400 (the place is known, and the reason is the host's)
@@ -108,16 +118,17 @@ class HandlerThreads:
         while True:
             with self._lock:
                 self._idle += 1
-            live = self._work.get()
+            work = self._work.get()
             with self._lock:
                 self._idle -= 1
-                if live is None:
+                if work is None:
                     self._threads -= 1
                     return
+                live, act = work
                 self._waiting -= 1
                 self._running.add(live)
             try:
-                self._execute(live)
+                act()
             except BaseException:
                 _logger.exception("an execution broke", extra={"action": "run.execute", "run": live.run.key})
             finally:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from asyncio import CancelledError
+from functools import partial
 from threading import Event, Semaphore, Thread
 
 import pytest
 
-from functions.worker.handler_threads import HandlerThreads
+from functions.worker.crew import Crew
 from functions.worker.live_run import LiveRun
 from tests.unit.worker.workshop import Workshop
 
@@ -28,6 +29,9 @@ class Stage:
         self.ended = Semaphore(0)
         self.cues: dict[LiveRun, Event] = {}
 
+    def submit(self, crew: Crew, live: LiveRun) -> bool:
+        return crew.submit(live, partial(self.execute, live))
+
     def execute(self, live: LiveRun) -> None:
         self.started.release()
         if live in self.cues:
@@ -39,10 +43,10 @@ def test_no_more_executions_run_at_once_than_there_are_threads(shop: Workshop) -
     runs = some_runs(shop, 3)
     stage = Stage()
     stage.cues = {live: Event() for live in runs}
-    threads = HandlerThreads(stage.execute, count=2, spare=2)
+    crew = Crew("handler", count=2, spare=2)
 
     for live in runs:
-        threads.submit(live)
+        stage.submit(crew, live)
     assert stage.started.acquire(timeout=PATIENCE)
     assert stage.started.acquire(timeout=PATIENCE)
     assert not stage.started.acquire(blocking=False)
@@ -51,7 +55,7 @@ def test_no_more_executions_run_at_once_than_there_are_threads(shop: Workshop) -
     assert stage.started.acquire(timeout=PATIENCE)
     for cue in stage.cues.values():
         cue.set()
-    threads.close()
+    crew.close()
 
 
 class Host:
@@ -73,85 +77,84 @@ def test_a_run_for_which_no_thread_can_be_started_is_not_taken(shop: Workshop, m
     first, second, third = some_runs(shop, 3)
     host, stage = Host(monkeypatch), Stage()
     stage.cues = {first: Event()}
-    threads = HandlerThreads(stage.execute, count=4, spare=4)
-    assert threads.submit(first)
+    crew = Crew("handler", count=4, spare=4)
+    assert stage.submit(crew, first)
     assert stage.started.acquire(timeout=PATIENCE)
 
     host.gives = False
-    assert not threads.submit(second)
+    assert not stage.submit(crew, second)
     # What there is may be used, and no more is promised.
-    assert threads.usable == 1
-    assert not threads.is_stuck
+    assert crew.usable == 1
+    assert not crew.is_stuck
 
     host.gives = True
-    threads.revive()
-    assert threads.usable == 4
-    assert threads.submit(third)
+    crew.revive()
+    assert crew.usable == 4
+    assert stage.submit(crew, third)
     assert stage.started.acquire(timeout=PATIENCE)
     stage.cues[first].set()
-    threads.close()
+    crew.close()
 
 
 def test_threads_are_stuck_when_the_host_gives_none_for_long(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     [live] = some_runs(shop, 1)
     host, stage = Host(monkeypatch), Stage()
-    threads = HandlerThreads(stage.execute, count=4, spare=4)
+    crew = Crew("handler", count=4, spare=4)
     host.gives = False
-    assert not threads.submit(live)
-    assert (threads.usable, threads.is_stuck) == (0, False)
+    assert not stage.submit(crew, live)
+    assert (crew.usable, crew.is_stuck) == (0, False)
 
     for _ in range(60):
-        threads.revive()
-    assert threads.is_stuck
+        crew.revive()
+    assert crew.is_stuck
 
     host.gives = True
-    threads.revive()
-    assert (threads.usable, threads.is_stuck) == (4, False)
-    threads.close()
+    crew.revive()
+    assert (crew.usable, crew.is_stuck) == (4, False)
+    crew.close()
 
 
 def test_an_abandoned_execution_is_replaced_by_a_spare_thread(shop: Workshop) -> None:
     stuck, waiting = some_runs(shop, 2)
     stage = Stage()
     stage.cues = {stuck: Event()}
-    threads = HandlerThreads(stage.execute, count=1, spare=1)
-    threads.submit(stuck)
+    crew = Crew("handler", count=1, spare=1)
+    stage.submit(crew, stuck)
     assert stage.started.acquire(timeout=PATIENCE)
-    threads.submit(waiting)
+    stage.submit(crew, waiting)
 
-    threads.abandon(stuck)
+    crew.abandon(stuck)
 
     assert stage.ended.acquire(timeout=PATIENCE), "the waiting one ran beside the stuck one"
-    assert threads.usable == 1
+    assert crew.usable == 1
     stage.cues[stuck].set()
-    threads.close()
+    crew.close()
 
 
 def test_with_every_spare_stuck_no_thread_is_usable(shop: Workshop) -> None:
     runs = some_runs(shop, 2)
     stage = Stage()
     stage.cues = {live: Event() for live in runs}
-    threads = HandlerThreads(stage.execute, count=1, spare=1)
+    crew = Crew("handler", count=1, spare=1)
     for live in runs:
-        threads.submit(live)
+        stage.submit(crew, live)
         assert stage.started.acquire(timeout=PATIENCE)
-        threads.abandon(live)
+        crew.abandon(live)
 
-    assert threads.usable == 0
+    assert crew.usable == 0
     for cue in stage.cues.values():
         cue.set()
         assert stage.ended.acquire(timeout=PATIENCE)
-    threads.close()
+    crew.close()
 
 
 def test_an_execution_that_has_returned_cannot_be_abandoned(shop: Workshop) -> None:
     [live] = some_runs(shop, 1)
-    stage = Stage()
-    threads = HandlerThreads(stage.execute, count=1, spare=0)
+    crew = Crew("handler", count=1, spare=0)
 
-    threads.abandon(live)
+    crew.abandon(live)
 
-    assert threads.usable == 1
+    assert crew.usable == 1
 
 
 def test_an_execution_that_raises_costs_no_thread(shop: Workshop) -> None:
@@ -163,25 +166,25 @@ def test_an_execution_that_raises_costs_no_thread(shop: Workshop) -> None:
             raise ZeroDivisionError
         done.set()
 
-    threads = HandlerThreads(execute, count=1, spare=0)
-    threads.submit(broken)
-    threads.submit(sound)
+    crew = Crew("handler", count=1, spare=0)
+    crew.submit(broken, partial(execute, broken))
+    crew.submit(sound, partial(execute, sound))
 
     assert done.wait(timeout=PATIENCE)
-    threads.close()
+    crew.close()
 
 
 def test_a_thread_that_has_just_taken_a_run_counts_for_no_other(shop: Workshop) -> None:
     """It still counts as idle then; the next run must not wait behind the one that it took."""
     [live] = some_runs(shop, 1)
     stage = Stage()
-    threads = HandlerThreads(stage.execute, count=2, spare=0)
-    threads._idle, threads._waiting = 1, 1
+    crew = Crew("handler", count=2, spare=0)
+    crew._idle, crew._waiting = 1, 1
 
-    threads.submit(live)
+    stage.submit(crew, live)
 
     assert stage.started.acquire(timeout=PATIENCE)
-    threads.close()
+    crew.close()
 
 
 def test_a_thread_survives_whatever_an_execution_raises(shop: Workshop) -> None:
@@ -191,8 +194,8 @@ def test_a_thread_survives_whatever_an_execution_raises(shop: Workshop) -> None:
         done.release()
         raise CancelledError(str(live.run.key))
 
-    threads = HandlerThreads(execute, count=1, spare=0)
+    crew = Crew("handler", count=1, spare=0)
     for live in some_runs(shop, 3):
-        threads.submit(live)
+        crew.submit(live, partial(execute, live))
         assert done.acquire(timeout=PATIENCE)
-    threads.close()
+    crew.close()
