@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
+from infra.prove.scratch import definition
 from localstack import emulator, processes
 from localstack.environment import HARMLESS
 from localstack.workspace import Workspace
 from shared.config import TableNames
-from shared.schema import TABLES, Index, Table
+from shared.schema import TABLES
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -53,39 +54,10 @@ def create_tables(client: DynamoDBClient, prefix: str) -> TableNames:
     """Every table of `shared.schema` as `<prefix>-<name>`. Without TTL: tests live in times of their own."""
     names = {table.name: f"{prefix}-{table.name}" for table in TABLES}
     for table in TABLES:
-        client.create_table(**_definition(table, names[table.name]))
+        client.create_table(**definition(table, names[table.name]))
     return TableNames(**names)
 
 
 def create_queue(client: SQSClient, name: str) -> str:
     """The URL of a new standard queue."""
     return client.create_queue(QueueName=name)["QueueUrl"]
-
-
-def _definition(table: Table, name: str) -> dict[str, Any]:
-    keys = [table.partition, *([table.sort] if table.sort else [])]
-    attributes = {key.name: key.type for key in keys}
-    attributes |= {key.name: key.type for index in table.indexes for key in (index.partition, index.sort)}
-    definition: dict[str, Any] = {
-        "TableName": name,
-        "BillingMode": "PAY_PER_REQUEST",
-        "KeySchema": _key_schema(*(key.name for key in keys)),
-        "AttributeDefinitions": [{"AttributeName": key, "AttributeType": kind} for key, kind in attributes.items()],
-    }
-    for member, is_local in (("LocalSecondaryIndexes", True), ("GlobalSecondaryIndexes", False)):
-        indexes = [_index(index) for index in table.indexes if index.is_local is is_local]
-        if indexes:
-            definition[member] = indexes
-    return definition
-
-
-def _index(index: Index) -> dict[str, Any]:
-    return {
-        "IndexName": index.name,
-        "KeySchema": _key_schema(index.partition.name, index.sort.name),
-        "Projection": {"ProjectionType": index.projection},
-    }
-
-
-def _key_schema(*names: str) -> list[dict[str, str]]:
-    return [{"AttributeName": name, "KeyType": kind} for name, kind in zip(names, ("HASH", "RANGE"), strict=False)]

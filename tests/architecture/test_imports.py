@@ -36,6 +36,8 @@ RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
         )
         for name in FUNCTIONS
     ),
+    # It drives the adapters themselves: that is what it proves.
+    ("infra.prove", ("infra", "shared", "carillon")),
     ("infra", ("infra", "shared.schema", "shared.config")),
     ("localstack", ("localstack", "shared", "carillon")),
     ("carillon", ("carillon", "shared.domain")),
