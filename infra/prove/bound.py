@@ -26,9 +26,9 @@ def items_of(*, is_smoke: bool) -> Sequence[Item]:
 
 
 def announcement(prices: PriceList, *, is_smoke: bool) -> str:
-    usd = prices.total(items_of(is_smoke=is_smoke))
+    usd = max(prices.total(items_of(is_smoke=is_smoke)), 0.01)
     made = "three jobs" if is_smoke else "five scratch tables, a queue and three jobs"
     return (
-        f"This makes {made}, and removes them. It costs at most ${max(usd, 0.01):.2f} "
+        f"This makes {made}, and removes them; an ended job is listed for a day. It costs at most ${usd:.2f} "
         f"({prices.region}, list prices of {prices.as_of})."
     )

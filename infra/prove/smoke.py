@@ -23,7 +23,10 @@ class Disappointed(Exception):
 
 
 def prove_smoke(client: Client, name: str, *, webhook: str | None) -> Iterator[Finding]:
-    """`name` is of this proof alone; `webhook` a public URL that answers a POST with 2xx. Its jobs are gone then."""
+    """`name` is of this proof alone; `webhook` a public URL that answers a POST with 2xx.
+
+    Its jobs have ended afterwards, and their runs are erased; what is left of the jobs expires within a day or so.
+    """
     yield _tried("the API answers", lambda: _healthy(client))
     yield _tried("every shard has an owner that is alive", lambda: _owned(client))
     yield _tried("a job fires, and its run succeeds", lambda: _fires(client, f"{PREFIX}-{name}-echo", _HANDLER))
