@@ -18,8 +18,8 @@ up: ## start the local stack, or renew the one that runs: make up SETTINGS='{"ha
 down: ## stop the local stack
 	$(BOOTSTRAP) down
 
-doctor: ## say what this machine lacks
-	$(BOOTSTRAP) doctor
+doctor: ## say what this machine lacks, and the account of your credentials: make doctor ENVIRONMENT=prod
+	$(BOOTSTRAP) doctor $(or $(ENVIRONMENT),dev)
 
 check: ## format, lint, types, known weaknesses, bills of materials
 	$(BOOTSTRAP) check

@@ -1,6 +1,6 @@
 """Entry of every make target: sets the checkout up, then runs the command with the project's Python.
 
-    python3 localstack/bootstrap.py doctor | prefetch | <a command of `python -m localstack`>
+    python3 localstack/bootstrap.py doctor [environment] | prefetch | <a command of `python -m localstack`>
 
 Standard library only, for Python 3.8 and later: it runs before anything is installed.
 """
@@ -17,6 +17,7 @@ from typing import NoReturn
 
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
+from localstack.toolchain.account import problems_of_account  # noqa: E402
 from localstack.toolchain.doctor import all_findings, quick_findings  # noqa: E402 - the path comes first
 from localstack.toolchain.microburst import ensure_microburst  # noqa: E402
 from localstack.toolchain.node import ensure_cdk, ensure_node, node_environment  # noqa: E402
@@ -38,7 +39,7 @@ def main(arguments: list[str]) -> int:
     os.chdir(str(ROOT))
     try:
         if arguments[0] == "doctor":
-            return doctor()
+            return doctor(environment=arguments[1] if len(arguments) > 1 else "dev")
         environ = set_up(arguments[0])
     except SetupProblem as problem:
         print(f"problem: {problem}", file=sys.stderr)
@@ -50,13 +51,15 @@ def main(arguments: list[str]) -> int:
     return become([str(VENV_PYTHON), "-P", "-m", "localstack", *arguments], environ)
 
 
-def doctor() -> int:
+def doctor(environment: str) -> int:
     findings = list(all_findings(uv_environment(os.environ)))
     for finding in findings:
         print(finding.line())
     problems = [finding for finding in findings if finding.fix]
     print(f"{len(problems)} problem(s)" if problems else "ready: make demo")
-    return 1 if problems else 0
+    # Without buffering: the account's own lines come from another process.
+    sys.stdout.flush()
+    return 1 if problems_of_account(os.environ, environment) or problems else 0
 
 
 def set_up(command: str) -> dict[str, str]:
