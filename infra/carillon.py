@@ -113,6 +113,17 @@ class Carillon(Construct):
         for role in (self.worker_function.role, self.worker.role):
             role.add_to_policy(iam.PolicyStatement(actions=[*actions], resources=[arn]))
 
+    def allow_passing(self, roles: Iterable[str]) -> None:
+        """Jobs may start tasks of ECS that have these roles, and pass them to nothing else."""
+        for role in (self.worker_function.role, self.worker.role):
+            role.add_to_policy(
+                iam.PolicyStatement(
+                    actions=["iam:PassRole"],
+                    resources=[*roles],
+                    conditions={"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}},
+                )
+            )
+
     def _compose(self) -> None:
         environment = self._environment
         everyone = {
@@ -192,6 +203,8 @@ class Carillon(Construct):
         self._settle_undelivered({**queues, **dead_letters, **runs, **clocks, **everyone})
         for grant in environment.grants:
             self.allow_target(grant.arn, *grant.allowed)
+            if grant.pass_roles:
+                self.allow_passing(grant.pass_roles)
         # After all other functions, of which it may grant none; its own name it knows from Lambda.
         self.api = Api(
             self,

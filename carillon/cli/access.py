@@ -9,7 +9,7 @@ from carillon.client import Client
 
 _KEYS: Final = ("key_id", "name", "scopes", "created_at", "created_by", "expires_at", "revoked_at")
 _SIGNING_KEYS: Final = ("key_id", "created_at", "created_by")
-_GRANTS: Final = ("grant_id", "owner_id", "target_type", "resource", "role_arn", "members", "created_by")
+_GRANTS: Final = ("grant_id", "owner_id", "target_type", "resource", "role_arn", "members", "hosts", "created_by")
 _ONCE: Final = "keep it now: it is not shown again"
 
 
@@ -43,6 +43,13 @@ def register(commands: Commands) -> None:
         metavar="PATH[=VALUE]",
         help="what a job may set of ecs.RunTask, such as overrides.containerOverrides[].command",
     )
+    grant.add_argument(
+        "--host",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="where a secret may be carried: a host, *.example.com, or any",
+    )
     commands.add("grants list", lambda client, _: Shown(list(client.list_grants()), _GRANTS), "list grants")
     take = commands.add("grants delete", delete_grant, "take a grant back (admin)")
     take.add_argument("grant_id")
@@ -73,7 +80,11 @@ def delete_signing_key(client: Client, chosen: Namespace) -> Shown:
 
 def create_grant(client: Client, chosen: Namespace) -> Shown:
     grant: Any = client.create_grant(
-        target_type=chosen.target_type, resource=chosen.resource, role_arn=chosen.role_arn, members=chosen.member
+        target_type=chosen.target_type,
+        resource=chosen.resource,
+        role_arn=chosen.role_arn,
+        members=chosen.member,
+        hosts=chosen.host,
     )
     return Shown(grant)
 

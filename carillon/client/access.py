@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from carillon.client.access_documents import Grant, Key, NewKey, NewSigningKey, Scope, SigningKey
 from carillon.client.connection import Connection, path_to
@@ -50,13 +50,16 @@ class AccessCalls:
         resource: str,
         role_arn: str | None = None,
         members: Sequence[str] = (),
+        hosts: Sequence[str] = (),
     ) -> Grant:
         """Let the owner's targets call an ARN, or a host. Needs scope admin; `owner` of the client says whose.
 
         `members` are the paths that a job may set of `ecs.RunTask`, such as `overrides.containerOverrides[].command`,
-        each with `=value` where only that value is allowed.
+        each with `=value` where only that value is allowed. `hosts` says where a secret may be carried; `any` is
+        wherever the owner's jobs may call.
         """
-        body = {"target_type": target_type, "resource": resource, "role_arn": role_arn, "members": list(members)}
+        body: dict[str, Any] = {"target_type": target_type, "resource": resource, "role_arn": role_arn}
+        body |= {"members": list(members), "hosts": list(hosts)}
         grant: Grant = self._connection.call("POST", path_to("grants"), body)
         return grant
 

@@ -42,5 +42,6 @@ class Grant(TypedDict):
     resource: str
     role_arn: str | None
     members: list[str]
+    hosts: list[str]
     created_at: str
     created_by: str

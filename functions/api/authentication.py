@@ -52,7 +52,7 @@ class KeyAuthenticator:
             audit.note_refused_key(name_of_key(key_id), refusal or "unknown", _request_id_of(event))
             self.metrics.put({"refused_keys": 1}, at=self.clock.now())
             raise Unauthenticated(was_given=True)
-        return Caller(key.owner_id, name_of_key(key.key_id), key.scopes)
+        return Caller(key.owner_id, name_of_key(key.key_id), key.scopes, key.expires_at)
 
     def _key(self, key_id: str) -> ApiKey | None:
         moment = self.clock.monotonic()

@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol
 from functions.api.refusals import ScopeMissing
 from shared.domain.access import Scope
 from shared.domain.errors import FieldProblem, InvalidRequest
+from shared.domain.instants import Instant
 from shared.domain.limits import OWNER_ID
 
 Event = Mapping[str, Any]
@@ -16,11 +17,12 @@ Event = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """`owner_id` is whose things it acts on; `name` is how records say who did it."""
+    """`owner_id` is whose things it acts on; `name` is how records say who did it. `expires_at` is of an API key."""
 
     owner_id: str
     name: str
     scopes: frozenset[Scope]
+    expires_at: Instant | None = None
 
     def require(self, scope: Scope) -> None:
         """Raises ScopeMissing. A caller has exactly the scopes it was given: write does not imply read."""

@@ -207,6 +207,7 @@ def grant_document(grant: Grant) -> Document:
         "resource": grant.resource,
         "role_arn": grant.role_arn,
         "members": list(grant.members),
+        "hosts": list(grant.hosts),
         "created_at": to_rfc3339(grant.created_at),
         "created_by": grant.created_by,
     }

@@ -51,6 +51,7 @@ class KeyRoutes:
             call.caller.require(scope)
         now = self.backend.clock.now()
         expires_at = None if body.expires_at is None else _future(body.expires_at, now)
+        _check_no_longer(expires_at, call.caller.expires_at)
         self._check_room(call.caller.owner_id, now)
         key, text = mint_key(
             owner_id=call.caller.owner_id,
@@ -77,6 +78,9 @@ class KeyRoutes:
     def revoke(self, key_id: str, request: Request) -> Answer:
         call = call_of(request)
         key = self._key(call, key_id)
+        for scope in sorted(key.scopes):
+            # Nobody takes from others what they could not give.
+            call.caller.require(scope)
         self.backend.access.revoke_key(key_id, at=self.backend.clock.now())
         if key.revoked_at is None:
             audit.note("key.revoke", call, key=name_of_key(key_id))
@@ -98,6 +102,13 @@ class KeyRoutes:
                 raise TooManyKeys(MAX_KEYS_OF_OWNER)
             if cursor is None:
                 return
+
+
+def _check_no_longer(asked: Instant | None, own: Instant | None) -> None:
+    """A key that ends makes none that lives longer. Raises InvalidRequest."""
+    if own is not None and (asked is None or asked > own):
+        detail = f"the key of this request ends at {to_rfc3339(own)}, and so must what it makes, then or earlier"
+        raise InvalidRequest(FieldProblem("#/expires_at", detail, to_rfc3339(own)))
 
 
 def _future(text: str, now: Instant) -> Instant:

@@ -62,8 +62,19 @@ class Encryption(Construct):
         through = [f"{service}.{stack.region}.amazonaws.com" for service in ("dynamodb", "sqs")]
         role.add_to_policy(
             iam.PolicyStatement(
-                actions=[*USE, GRANT],
+                actions=[*USE],
                 resources=[self.key.key_arn],
                 conditions={"StringEquals": {"kms:ViaService": through}},
+            )
+        )
+        role.add_to_policy(
+            iam.PolicyStatement(
+                actions=[GRANT],
+                resources=[self.key.key_arn],
+                # To the service itself, and to nobody whom the role chooses.
+                conditions={
+                    "StringEquals": {"kms:ViaService": through},
+                    "Bool": {"kms:GrantIsForAWSResource": "true"},
+                },
             )
         )

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import re
 from types import MappingProxyType
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import ConfigDict, model_validator
+from pydantic import ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
 _ARN = re.compile(r"arn:[\w-]+:(?P<service>[\w-]+):[\w-]*:(\d{12})?:.+", re.ASCII)
+_ROLE = r"^arn:[\w-]+:iam::\d{12}:role/[\w+=,.@/-]+$"
 #: What a worker does with a target of each service when the grant does not say.
 USUAL_ACTIONS = MappingProxyType(
     {
@@ -27,10 +28,14 @@ USUAL_ACTIONS = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
 class Grant:
-    """A resource that jobs may reach through the workers' roles. Without a grant they reach none."""
+    """A resource that jobs may reach through the workers' roles. Without a grant they reach none.
+
+    `pass_roles` are the roles that `ecs.RunTask` hands to its task: that of the task, and that which pulls its image.
+    """
 
     arn: str
     actions: tuple[str, ...] = ()
+    pass_roles: tuple[Annotated[str, Field(pattern=_ROLE)], ...] = ()
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -44,6 +49,8 @@ class Grant:
                 f"arn is of {found['service']}, for which there is no usual action: name them in actions, "
                 f"for example {found['service']}:Something"
             )
+        if self.pass_roles and found["service"] != "ecs":
+            raise ValueError(f"pass_roles means nothing for {found['service']}: only ecs.RunTask passes roles on")
         wide = [action for action in self.actions if "*" in action or ":" not in action]
         if wide:
             raise ValueError(f"actions has {wide[0]!r}: name whole actions, such as lambda:InvokeFunction")

@@ -1,9 +1,9 @@
 """Which targets an owner may use: grants, matched here without I/O.
 
 A grant names a target type and a resource: an ARN, or one that ends in `*`; for `http` a host, or `*.example.com` for
-every host below it; for `secret` the ARN of a secret that webhooks may carry. Without a grant no function is called, no
-API of AWS, and no secret is read; a host needs one only where the deployment says so. A resource of Carillon's own is
-never granted, and a grant that covers one is none.
+every host below it; for `secret` the ARN of a secret that webhooks may carry, and the hosts to which they may. Without
+a grant no function is called, no API of AWS, and no secret is read; a host needs one only where the deployment says so.
+A resource of Carillon's own is never granted, and a grant that covers one is none.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ _ROLE = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/[A-Za-z0-9_+=,.@/-]{1,512}"
 _HOST = re.compile(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]", re.ASCII)
 _MEMBER = re.compile(r"[A-Za-z]+(\[\])?(\.[A-Za-z]+(\[\])?)*(=[^\x00-\x1f]{1,512})?", re.ASCII)
 _EXAMPLE_MEMBER: Final = "networkConfiguration.awsvpcConfiguration.subnets[]=subnet-0123456789abcdef0"
-_MEMBERS: Final = ("target_type", "resource", "role_arn", "members")
+_MEMBERS: Final = ("target_type", "resource", "role_arn", "members", "hosts")
+#: In the place of hosts: wherever the owner's jobs may call.
+ANY_HOST: Final = "any"
 _SEPARATOR = re.compile("[:/]")
 #: `arn`, partition, service, Region and account: what precedes the name in an ARN.
 _ARN_PARTS: Final = 5
@@ -34,11 +36,15 @@ _ARN_PARTS: Final = 5
 _VERSIONED: Final = frozenset({"function", "stateMachine", "task-definition"})
 _MAX_RESOURCE_LENGTH = 1024
 _SHOWN_LENGTH = 60
-_EXAMPLES: Final = {
+_EXAMPLES: Final[Mapping[str, dict[str, Any]]] = {
     HTTP: {"target_type": HTTP, "resource": "*.example.com"},
     LAMBDA: {"target_type": LAMBDA, "resource": "arn:aws:lambda:eu-central-1:123456789012:function:report"},
     AWS: {"target_type": AWS, "resource": "arn:aws:sqs:eu-central-1:123456789012:orders"},
-    SECRET: {"target_type": SECRET, "resource": "arn:aws:secretsmanager:eu-central-1:123456789012:secret:hook-*"},
+    SECRET: {
+        "target_type": SECRET,
+        "resource": "arn:aws:secretsmanager:eu-central-1:123456789012:secret:hook-*",
+        "hosts": ["hooks.example.com"],
+    },
 }
 
 
@@ -58,6 +64,11 @@ class Grant:
     #: What jobs may set of a call's guarded members: paths such as `overrides.containerOverrides[].command`, each with
     #: `=value` where only that value is allowed.
     members: tuple[str, ...] = ()
+    #: Where a secret may be carried: hosts, or `any`. None has those that were made before they were asked for: any.
+    hosts: tuple[str, ...] = ()
+
+    def admits_host(self, host: str) -> bool:
+        return not self.hosts or ANY_HOST in self.hosts or any(_is_host_of(host, each) for each in self.hosts)
 
     def lets(self, path: str, value: str) -> bool:
         """A job may set that member to that value."""
@@ -92,6 +103,8 @@ class Use:
     pointer: str = "#"
     #: Members that the grant must name for this call: path and value as text.
     members: tuple[tuple[str, str], ...] = ()
+    #: To which a secret is carried.
+    host: str | None = None
 
 
 #: By target type, the role to call under; None: the worker's own.
@@ -130,6 +143,8 @@ class GrantRules:
                 return NotGranted(
                     use, f"no grant of type {use.target_type} covers this; an admin adds one by POST /v1/grants"
                 )
+            if use.host is not None and not grant.admits_host(use.host):
+                return NotGranted(use, f"its grant does not let it be carried to {use.host}: an admin names the host")
             if unnamed := next((each for each in use.members if not grant.lets(*each)), None):
                 path, value = unnamed
                 asked = f"{path} to {value[:_SHOWN_LENGTH]!r}"
@@ -142,7 +157,8 @@ class GrantRules:
 def new_grant(
     document: Mapping[str, Any], *, owner_id: str, grant_id: str, by: str, now: Instant, own: OwnResources
 ) -> Grant:
-    """The grant that a request describes: `target_type`, `resource`, perhaps `role_arn` and `members`.
+    """The grant that a request describes: `target_type`, `resource`, perhaps `role_arn` and `members`; of a secret its
+    `hosts`.
 
     Raises InvalidRequest.
     """
@@ -162,9 +178,12 @@ def new_grant(
     members = document.get("members") or ()
     if fault := _fault_of_members(members, kind):
         problems.append(FieldProblem("#/members", fault, [_EXAMPLE_MEMBER]))
+    hosts = document.get("hosts") or ()
+    if fault := _fault_of_hosts(hosts, kind):
+        problems.append(FieldProblem("#/hosts", fault, _EXAMPLES[SECRET]["hosts"]))
     if problems:
         raise InvalidRequest(problems)
-    return Grant(owner_id, grant_id, kind, str(resource), now, by, role_arn, tuple(members))
+    return Grant(owner_id, grant_id, kind, str(resource), now, by, role_arn, tuple(members), tuple(hosts))
 
 
 def _closest(grants: Iterable[Grant], use: Use) -> Grant | None:
@@ -178,8 +197,11 @@ def _closest(grants: Iterable[Grant], use: Use) -> Grant | None:
 def _covers(grant: Grant, resource: str) -> bool:
     if grant.target_type != HTTP:
         return _is_covered(resource, by=grant.resource)
-    pattern = grant.resource
-    return resource.endswith(pattern[1:]) if pattern.startswith("*.") else resource == pattern
+    return _is_host_of(resource, grant.resource)
+
+
+def _is_host_of(host: str, pattern: str) -> bool:
+    return host.endswith(pattern[1:]) if pattern.startswith("*.") else host == pattern
 
 
 def _is_covered(name: str, *, by: str) -> bool:
@@ -204,6 +226,16 @@ def _fault_of_arn(resource: object, kind: str, own: OwnResources) -> str | None:
     if own.touched_by(found.group()):
         return "it covers resources of Carillon's own, which are never granted"
     return None
+
+
+def _fault_of_hosts(hosts: object, kind: str) -> str | None:
+    if not isinstance(hosts, list | tuple) or len(hosts) > MAX_GRANT_MEMBERS:
+        return f"hosts is a list of at most {MAX_GRANT_MEMBERS} hosts"
+    if kind != SECRET:
+        return "only a secret has hosts to which it may be carried" if hosts else None
+    if not hosts:
+        return f'name the hosts to which the secret may be carried, or ["{ANY_HOST}"] for all that the owner may call'
+    return next((fault for each in hosts if (fault := _fault_of_host(each))), None)
 
 
 def _fault_of_members(members: object, kind: str) -> str | None:

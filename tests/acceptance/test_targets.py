@@ -87,7 +87,7 @@ def test_a_webhook_carries_a_secret_that_no_job_holds(
     target = {"type": "http", "url": webhook.url, "auth": {"secret_ref": arn}}
     refused(client, target, "#/target/auth/secret_ref")
 
-    client.create_grant(target_type="secret", resource=arn)
+    client.create_grant(target_type="secret", resource=arn, hosts=["any"])
     run = succeeded(run_once(client, target), "done")
 
     assert webhook.requests[0].headers["authorization"] == "Bearer t0ken"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -72,23 +71,9 @@ def test_a_paragraph_begins_with_the_first_commands_to_type(prod: Synthesis, hea
     assert len(typed) == 3
     for command in typed:
         assert set(re.findall(r"\$\(out (\w+)\)", command)) <= outputs
-        for action in re.findall(r'\$\.action = "([^"]+)"', command):
-            assert _is_written(action), action
         if command.startswith("carillon "):
             _, *arguments = command.split()
             parser_of({}).parse_args(arguments)
-
-
-@cache
-def _written() -> str:
-    """The text of all that runs."""
-    return "\n".join(path.read_text() for top in ("functions", "shared") for path in (ROOT / top).rglob("*.py"))
-
-
-def _is_written(action: str) -> bool:
-    """Some line of a log has it. That of a step is made of its name."""
-    step = action.removeprefix("step.")
-    return f'"{action}"' in _written() or (step != action and f'"{step}"' in _written())
 
 
 def test_one_alarm_is_there_to_be_woken_by(prod: Synthesis) -> None:

@@ -52,3 +52,12 @@ def test_logs_and_alarms_may_write_under_the_key_for_this_account_alone(chosen: 
 
     assert len(services) == 2
     assert all("AWS::AccountId" in str(statement["Condition"]) for statement in services)
+
+
+def test_a_role_lets_only_aws_itself_use_the_key_by_a_grant(chosen: Synthesis) -> None:
+    granting = [each for each in chosen.statements() if "kms:CreateGrant" in actions_of(each)]
+
+    assert granting
+    for statement in granting:
+        assert actions_of(statement) == ["kms:CreateGrant"]
+        assert statement["Condition"]["Bool"] == {"kms:GrantIsForAWSResource": "true"}

@@ -10,7 +10,7 @@ from aws_cdk.assertions import Template
 
 from infra.app import compose
 from shared.domain.grants import OwnResources
-from tests.infra.synthesis import TOLD, Synthesis, context, synthesise
+from tests.infra.synthesis import TOLD, Synthesis, actions_of, context, synthesise
 
 WORKER = "functions.worker.lambda_host.handler"
 API = "functions.api.app.handler"
@@ -71,3 +71,16 @@ def test_hosts_need_grants_where_a_deployment_says_so(prod: Synthesis) -> None:
     for handler in (WORKER, API):
         assert variable_of(prod, handler, "CARILLON_HTTP_GRANTS") == "open"
         assert variable_of(strict, handler, "CARILLON_HTTP_GRANTS") == "required"
+
+
+def test_a_task_is_started_with_the_roles_that_the_grant_names_and_no_others() -> None:
+    task = "arn:aws:ecs:eu-west-1:123456789012:task-definition/orders:7"
+    roles = [f"arn:aws:iam::123456789012:role/{name}" for name in ("orders-task", "orders-start")]
+    granting = synthesise("dev", grants=[{"arn": task, "pass_roles": roles}])
+
+    passing = [each for each in granting.statements() if "iam:PassRole" in actions_of(each)]
+
+    assert len(passing) == 2
+    for statement in passing:
+        assert sorted(statement["Resource"]) == sorted(roles)
+        assert statement["Condition"] == {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}}

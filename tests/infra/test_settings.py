@@ -49,6 +49,7 @@ def test_an_object_changes_what_it_names_and_leaves_the_rest() -> None:
     assert (changed.scheduler.tasks, changed.scheduler.most) == (PROD.scheduler.tasks, 12)
 
 
+TASK_ROLE = "arn:aws:iam::123456789012:role/orders-task"
 VPC = "vpc-0123456789abcdef0"
 SUBNETS = ["subnet-0123456789abcdef0", "subnet-0fedcba9876543210"]
 REFUSED: list[tuple[object, str]] = [
@@ -74,6 +75,10 @@ REFUSED: list[tuple[object, str]] = [
     ({"lanes": {"default": {"host": "ecs"}}}, "no worker task to work it: set worker.tasks to 1"),
     ({"lanes": {"Night": {"host": "ecs", "concurrency": 2}}}, "'Night' is no lane's name: use a small letter"),
     ({"worker_reserved_concurrency": 11}, r"\(11\) is below that of its lanes together \(12\).*raise it to 12"),
+    (
+        {"grants": [{"arn": "arn:aws:sqs:eu-west-1:123456789012:orders", "pass_roles": [TASK_ROLE]}]},
+        "pass_roles means nothing for sqs: only ecs.RunTask passes roles on",
+    ),
     ({"run_retention_days": 14}, "set 15 or more"),
     ({"log_retention_days": 8}, "log_retention_days 8 is none that CloudWatch Logs has: choose 1, 3, 5"),
     ({"network": {"mode": "existing"}}, "mode existing needs vpc_id and availability_zones and subnet_ids"),

@@ -30,7 +30,6 @@ SESSION_SECONDS = 3600
 _RENEWED_BEFORE_SECONDS = 300
 _KEPT_CLIENTS = 128
 _CONNECTIONS = 16
-_SESSION_NAME = "carillon"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,7 @@ class BotoAwsApi:
         try:
             found = sts.assume_role(
                 RoleArn=role.role_arn,
-                RoleSessionName=_SESSION_NAME,
+                RoleSessionName=role.session_name,
                 ExternalId=role.external_id,
                 DurationSeconds=SESSION_SECONDS,
             )["Credentials"]

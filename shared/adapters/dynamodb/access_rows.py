@@ -127,7 +127,8 @@ def to_json(item: Grant | SigningKey) -> dict[str, Any]:
 
 def grant_from_json(owner_id: str, stored: dict[str, Any]) -> Grant:
     known = known_members(Grant, stored)
-    return Grant(owner_id=owner_id, **known | {"members": tuple(known.get("members", ()))})
+    lists = {name: tuple(known.get(name, ())) for name in ("members", "hosts")}
+    return Grant(owner_id=owner_id, **known | lists)
 
 
 def signing_key_from_json(owner_id: str, stored: dict[str, Any]) -> SigningKey:

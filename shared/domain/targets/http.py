@@ -54,7 +54,7 @@ def read(document: Members, problems: list[FieldProblem]) -> dict[str, Any]:
 def uses(target: Members, _region: str) -> tuple[Use, ...]:
     host = Use(HTTP, host_of(target["url"]), "#/url")
     auth = target.get("auth")
-    return (host,) if auth is None else (host, Use(SECRET, auth["secret_ref"], "#/auth/secret_ref"))
+    return (host,) if auth is None else (host, Use(SECRET, auth["secret_ref"], "#/auth/secret_ref", host=host.resource))
 
 
 def _read_body(body: object, problems: list[FieldProblem]) -> object:

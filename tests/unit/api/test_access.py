@@ -8,7 +8,7 @@ import pytest
 
 from functions.api.authentication import CACHE_SECONDS
 from shared.domain.access import Scope
-from shared.domain.instants import SECOND, Instant
+from shared.domain.instants import HOUR, SECOND, Instant, to_rfc3339
 from shared.domain.limits import MAX_GRANTS, MAX_KEYS_OF_OWNER, MAX_SIGNING_KEYS
 from tests.unit.api.world import Reply, World
 
@@ -43,6 +43,25 @@ def test_nobody_hands_on_a_scope_that_they_have_not() -> None:
         assert create(world, *scopes, key=writer).status == 403
     assert world.contents() == before
     assert create(world, "write", key=writer).status == 201
+
+
+def test_a_key_that_ends_makes_none_that_lives_longer() -> None:
+    world = World()
+    end = Instant(world.clock.now() + HOUR)
+    ending = world.mint("acme", expires_at=end)
+    for expires_at in (None, to_rfc3339(Instant(end + 1))):
+        refused = world.send("POST", "/v1/keys", {"scopes": ["read"], "expires_at": expires_at}, key=ending)
+        assert (refused.status, refused.pointers) == (400, ["#/expires_at"])
+    made = world.send("POST", "/v1/keys", {"scopes": ["read"], "expires_at": to_rfc3339(end)}, key=ending)
+    assert made.status == 201
+
+
+def test_nobody_revokes_a_key_that_may_do_more() -> None:
+    world = World()
+    admins = create(world, "read", "write", "admin").json
+    writer = world.mint("acme", Scope.WRITE)
+    assert world.send("DELETE", f"/v1/keys/{admins['key_id']}", key=writer).status == 403
+    assert world.send("GET", "/v1/keys", key=admins["key"]).status == 200
 
 
 def test_a_key_is_revoked_once_and_refused_within_a_minute() -> None:

@@ -149,7 +149,7 @@ def test_signing_keys_and_grants(carillon: Terminal) -> None:
         "grants", "create", "lambda", "arn:aws:lambda:eu-central-1:123456789012:function:f", "--owner", "other"
     )
     assert carillon("grants", "list").rows == [
-        ["GRANT_ID", "OWNER_ID", "TARGET_TYPE", "RESOURCE", "ROLE_ARN", "MEMBERS", "CREATED_BY"]
+        ["GRANT_ID", "OWNER_ID", "TARGET_TYPE", "RESOURCE", "ROLE_ARN", "MEMBERS", "HOSTS", "CREATED_BY"]
     ]
     assert carillon("--owner", "other", "grants", "list").rows[1][0] == grant["grant_id"]
     assert carillon("grants", "delete", grant["grant_id"], "--owner", "other").code == 0

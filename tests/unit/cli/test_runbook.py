@@ -69,7 +69,7 @@ def test_every_route_that_is_named_is_there() -> None:
 
 
 def test_every_action_that_is_to_be_looked_for_is_logged() -> None:
-    sources = "\n".join(path.read_text() for path in (ROOT / "functions").rglob("*.py"))
+    sources = "\n".join(path.read_text() for top in ("functions", "shared") for path in (ROOT / top).rglob("*.py"))
     actions = re.findall(r'action = "([\w.]+)"', RUNBOOK)
 
     assert actions

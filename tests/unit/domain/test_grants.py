@@ -101,6 +101,7 @@ def test_one_call_has_one_role_and_a_secret_may_have_another() -> None:
     assert RULES.judge([Use(AWS, SQS + "a"), Use(SECRET, "arn:s")], grants) == {AWS: ROLE, SECRET: "reader"}
 
 
+HOOK = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:hook-AbCdEf"
 TASK = "arn:aws:ecs:eu-central-1:123456789012:task-definition/orders:7"
 COMMAND = "overrides.containerOverrides[].command[]"
 
@@ -123,6 +124,26 @@ def test_a_job_sets_of_a_task_what_the_grant_names(members: tuple[str, ...], is_
     assert isinstance(judged, NotGranted) is not is_granted
     if not is_granted:
         assert COMMAND in reason_of(judged)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "is_granted"),
+    [
+        (("hooks.example.com",), True),
+        (("*.example.com",), True),
+        (("any",), True),
+        # From before they were asked for.
+        ((), True),
+        (("example.com",), False),
+        (("*.example.net", "other.example.com"), False),
+    ],
+)
+def test_a_secret_is_carried_to_the_hosts_that_its_grant_names(hosts: tuple[str, ...], is_granted: bool) -> None:
+    judged = RULES.judge([Use(SECRET, HOOK, host="hooks.example.com")], [replace(grant(SECRET, HOOK), hosts=hosts)])
+
+    assert isinstance(judged, NotGranted) is not is_granted
+    if not is_granted:
+        assert "carried to hooks.example.com" in reason_of(judged)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +171,11 @@ def made(**document: Any) -> Grant:
         {"target_type": AWS, "resource": SQS + "orders"},
         {"target_type": AWS, "resource": SQS + "orders-*", "role_arn": ROLE},
         {"target_type": LAMBDA, "resource": FUNCTION + "report:*"},
-        {"target_type": SECRET, "resource": "arn:aws:secretsmanager:eu-central-1:123456789012:secret:hook-*"},
+        {
+            "target_type": SECRET,
+            "resource": "arn:aws:secretsmanager:eu-central-1:123456789012:secret:hook-*",
+            "hosts": ["hooks.example.com", "*.example.net"],
+        },
         {"target_type": HTTP, "resource": "*.example.com"},
         {"target_type": HTTP, "resource": "hooks.internal"},
         {"target_type": AWS, "resource": TASK, "members": [COMMAND, "count=2"]},
@@ -180,7 +205,11 @@ def test_a_grant_is_made_as_it_is_asked_for(document: dict[str, Any]) -> None:
         ({"target_type": AWS, "resource": "arn:aws:sqs:eu-central-1:*:orders"}, "#/resource"),
         ({"target_type": AWS, "resource": "arn:aws:sqs:eu-central-1:123456789012:or*ers"}, "#/resource"),
         ({"target_type": AWS, "resource": "arn:aws:secretsmanager:eu-central-1:123456789012:secret:s"}, "#/resource"),
-        ({"target_type": SECRET, "resource": SQS + "orders"}, "#/resource"),
+        ({"target_type": SECRET, "resource": SQS + "orders", "hosts": ["any"]}, "#/resource"),
+        ({"target_type": SECRET, "resource": HOOK}, "#/hosts"),
+        ({"target_type": SECRET, "resource": HOOK, "hosts": ["Example.com"]}, "#/hosts"),
+        ({"target_type": SECRET, "resource": HOOK, "hosts": "any"}, "#/hosts"),
+        ({"target_type": AWS, "resource": SQS + "orders", "hosts": ["any"]}, "#/hosts"),
         ({"target_type": LAMBDA, "resource": SQS + "orders"}, "#/resource"),
         ({"target_type": LAMBDA, "resource": "report"}, "#/resource"),
         ({"target_type": HTTP, "resource": "https://example.com"}, "#/resource"),

@@ -146,7 +146,7 @@ def test_each_kind_of_target_says_what_it_calls() -> None:
     )
     assert uses_of(parse_target({"type": "http", "url": "https://[::1]/", "auth": auth}), region=region) == (
         Use(HTTP, "[::1]", "#/url"),
-        Use(SECRET, SECRET_ARN, "#/auth/secret_ref"),
+        Use(SECRET, SECRET_ARN, "#/auth/secret_ref", host="[::1]"),
     )
     assert uses_of(parse_target(GOOD[5]), region=region) == (
         Use(AWS, CLUSTER, "#/parameters/cluster"),

@@ -105,6 +105,15 @@ _GRANT_MEMBERS: Final[Schema] = {
     "examples": [["networkConfiguration.awsvpcConfiguration.subnets[]=subnet-0123456789abcdef0"]],
 }
 
+_GRANT_HOSTS: Final[Schema] = {
+    "type": "array",
+    "items": TEXT,
+    "maxItems": MAX_GRANT_MEMBERS,
+    "description": "Of a secret: the hosts to which webhooks may carry it, `*.example.com` for all below one, or `any` "
+    "for all that the owner's jobs may call.",
+    "examples": [["hooks.example.com"]],
+}
+
 SCHEMAS: Final[dict[str, Schema]] = {
     "Key": record(_KEY_MEMBERS),
     "Keys": listing(ref("Key")),
@@ -120,6 +129,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
             "resource": TEXT,
             "role_arn": nullable(TEXT),
             "members": _GRANT_MEMBERS,
+            "hosts": _GRANT_HOSTS,
             "created_at": INSTANT,
             "created_by": TEXT,
         }
@@ -131,8 +141,9 @@ SCHEMAS: Final[dict[str, Schema]] = {
             "resource": TEXT,
             "role_arn": nullable(TEXT),
             "members": _GRANT_MEMBERS,
+            "hosts": _GRANT_HOSTS,
         },
-        optional=("role_arn", "members"),
+        optional=("role_arn", "members", "hosts"),
         about="The ARN, the ARN that ends in `*`, or for http the host, that the owner's targets may call.",
     ),
     "DeletedGrant": record({"grant_id": TEXT, "outcome": _DELETED}),
