@@ -73,6 +73,23 @@ BUDGETS: Sequence[Budget] = (
         ),
     ),
     Budget(
+        "quick webhooks over 20 s beside 40 that never answer, one ECS worker",
+        "p99 <= 50 ms, 0 lost",
+        (
+            Limit("p99", "slow_receivers.beside_drift_p99_ms", at_most=50, unit=" ms"),
+            Limit("lost", "slow_receivers.beside_lost", at_most=0),
+        ),
+    ),
+    Budget(
+        "500 receivers that take 2 s, at one instant, one ECS worker",
+        "last start <= 2 s, <= 250 MB, 0 lost",
+        (
+            Limit("last start", "slow_receivers.at_once_drift_max_ms", at_most=2_000, unit=" ms"),
+            Limit("", "slow_receivers.at_once_mb", at_most=250, unit=" MB"),
+            Limit("lost", "slow_receivers.at_once_lost", at_most=0),
+        ),
+    ),
+    Budget(
         "dispatch by one node on one core, instant SQS stub",
         ">= 8,000 slots/s (goal 20,000)",
         (

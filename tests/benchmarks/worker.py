@@ -17,8 +17,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from shared.adapters.aws.calls import Calls
@@ -45,12 +48,21 @@ PARTS = ("total", "dispatch", "queue", "claim", "start")
 LATENESS_ALLOWED_SECONDS = 60
 
 
-def job_of(number: int, slot: Instant, handler: str, now: Instant) -> Job:
+@dataclass(frozen=True, slots=True)
+class Used:
+    """By the worker's process, and how many messages it left."""
+
+    left: int
+    cpu_seconds: float
+    peak_mb: float
+
+
+def job_of(number: int, slot: Instant, target: dict[str, Any], now: Instant) -> Job:
     return Job(
         owner_id=f"owner-{number % 5}",
         job_id=f"job-{number}",
         schedule=At(instant=slot),
-        target={"type": "handler", "name": handler},
+        target=target,
         payload={"n": number},
         generation=now,
         from_at=now,
@@ -61,12 +73,13 @@ def job_of(number: int, slot: Instant, handler: str, now: Instant) -> Job:
     )
 
 
-def create(tables: TableNames, slots: list[Instant], handler: str) -> list[Dispatch]:
-    clock = SystemClock()
+def create(tables: TableNames, jobs: list[Job]) -> list[Dispatch]:
+    """Each a job of one slot."""
     store = DynamoJobStore(dynamodb_client(), tables, Calls(SystemClock(), SystemRandomness()))
     dispatches = []
-    for number, slot in enumerate(slots):
-        job = job_of(number, slot, handler, clock.now())
+    for job in jobs:
+        assert isinstance(job.schedule, At)
+        slot = job.schedule.instant
         store.write(JobWrite(job=job, previous=None, put_entry=entry_of(job, shard_count=4)))
         dispatches.append(
             Dispatch(
@@ -119,15 +132,15 @@ def percentile(values: list[int], share: float) -> int:
     return sorted(values)[min(int(len(values) * share), len(values) - 1)]
 
 
-def report_on(runs: list[Run | None], left: int, worker_cpu_seconds: float) -> dict[str, float]:
+def report_on(runs: list[Run | None], used: Used) -> dict[str, float]:
     ended = [run for run in runs if run is not None and run.status.is_final and run.drift is not None]
     drifts = [run.drift for run in ended if run.drift is not None]
     figures: dict[str, float] = {
-        "lost": max(len(runs) - len(ended) - left, 0),
-        "late": left,
+        "lost": max(len(runs) - len(ended) - used.left, 0),
+        "late": used.left,
         "early": sum((run.started_at or 0) < run.fire_at for run in ended),
         "attempts_over_1": sum(run.attempt > 1 for run in ended),
-        "cpu_ms_per_run": worker_cpu_seconds * SECOND / len(runs),
+        "cpu_ms_per_run": used.cpu_seconds * SECOND / len(runs),
     }
     for part in PARTS:
         values = [drift[part] for drift in drifts]
@@ -183,12 +196,30 @@ def measure(asked: argparse.Namespace, endpoint: str) -> dict[str, float]:
     first = SystemClock().now() + int(seconds_to_create * SECOND)
     spread_ms = 0 if asked.herd else asked.seconds * SECOND
     slots = [Instant(first + int(spread_ms * number / asked.jobs)) for number in range(asked.jobs)]
-    dispatches = create(tables, slots, asked.handler)
+    target = {"type": "handler", "name": asked.handler}
+    now = SystemClock().now()
+    dispatches = create(tables, [job_of(number, slot, target, now) for number, slot in enumerate(slots)])
     assert SystemClock().now() < first - LEAD_MS, "creating took longer than planned"
+    seconds = seconds_to_create + asked.seconds + LATENESS_ALLOWED_SECONDS
+    used = served(endpoint, tables, queue_url, dispatches, seconds=seconds)
+    return report_on(read_runs(tables, dispatches), used)
+
+
+def served(
+    endpoint: str,
+    tables: TableNames,
+    queue_url: str,
+    dispatches: list[Dispatch],
+    *,
+    seconds: float,
+    variables: Mapping[str, str] = MappingProxyType({}),
+) -> Used:
+    """By a worker of its own, until its queue is empty, or for so long."""
     environment = os.environ | {
         "AWS_ENDPOINT_URL": endpoint,
         **{table_variable(table.name): getattr(tables, table.name) for table in TABLES},
         "CARILLON_DEFAULT_QUEUE_URL": queue_url,
+        **variables,
     }
     log = Path(tempfile.gettempdir()) / "bench_worker.log"
     with log.open("w") as output:
@@ -197,14 +228,14 @@ def measure(asked: argparse.Namespace, endpoint: str) -> dict[str, float]:
         )
         sender = get_context("spawn").Process(target=dispatch_all, args=(queue_url, dispatches), daemon=True)
         sender.start()
-        until = time.monotonic() + seconds_to_create + asked.seconds + LATENESS_ALLOWED_SECONDS
+        until = time.monotonic() + seconds
         sender.join(until - time.monotonic())
-        left = wait_for_end(sqs, queue_url, until)
+        left = wait_for_end(sqs_client(), queue_url, until)
         worker.terminate()
         _, status, usage = os.wait4(worker.pid, 0)
     if status:
         print(log.read_text()[-2_000:], file=sys.stderr)  # noqa: T201
-    return report_on(read_runs(tables, dispatches), left, usage.ru_utime + usage.ru_stime)
+    return Used(left, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from shared.domain.instants import SECOND, Instant, to_rfc3339
 from tests.simulation.profile import Profile
 
 _TARGET = {"type": "handler", "name": "simulated"}
+_HOSTS = ("one.example.com", "two.example.com", "three.example.com")
 _LANES = ("default", "long")
 _OVERLAPS = ("skip", "buffer_one", "cancel_other")
 
@@ -28,7 +29,7 @@ class Asks:
         self.ends_at = ends_at
 
     def job(self, job_id: str, now: Instant) -> dict[str, Any]:
-        body: dict[str, Any] = {"job_id": job_id, "schedule": self.schedule(now), "target": _TARGET}
+        body: dict[str, Any] = {"job_id": job_id, "schedule": self.schedule(now), "target": self._target()}
         if self._profile.is_strict:
             body["group"] = self.group()
         body["timeout"] = self._random.choice(["PT1S", "PT10S", "PT60S", "PT5M"])
@@ -48,6 +49,11 @@ class Asks:
         if self._random.random() < 0.1:
             body["state"] = "paused"
         return body
+
+    def _target(self) -> dict[str, Any]:
+        if self._profile.webhooks and self._random.random() < self._profile.webhooks:
+            return {"type": "http", "url": f"https://{self._random.choice(_HOSTS)}/hook"}
+        return _TARGET
 
     def group(self) -> str:
         return self._random.choice(["red", "blue"])

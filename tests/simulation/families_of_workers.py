@@ -221,6 +221,34 @@ def _clocks_apart(random: Random) -> Profile:
     )
 
 
+def _slow_receivers(random: Random) -> Profile:
+    """Webhooks wait for few receivers that take their time; workers die and are told to go meanwhile."""
+    return Profile(
+        duration_ms=random.randint(60, 100) * SECOND,
+        nodes=1,
+        workers=random.randint(1, 2),
+        functions=random.random() < 0.2,
+        jobs=random.randint(6, 10),
+        api_rate=0.3,
+        own_changes=0.0,
+        slow=random.choice([0.0, 0.1]),
+        trouble_ms=random.choice([0, 8]) * SECOND,
+        kills=random.random() < 0.5,
+        pauses=random.random() < 0.3,
+        worker_stops=random.random() < 0.5,
+        threads=random.choice([1, 2, 16]),
+        unstarted_threads=random.choice([0.0, 0.0, 0.2]),
+        webhooks=0.8,
+        places=random.choice([4, 8, 12]),
+        slow_runs=0.6,
+        run_times_ms=(500, 5_000, 20_000, 45_000),
+        calls=CHANGES,
+        one_time=0.2,
+        overlapping=0.3,
+        is_strict=True,
+    )
+
+
 BY_NAME: Mapping[str, Callable[[Random], Profile]] = {
     "few_threads": _few_threads,
     "workers_come_and_go": _workers_come_and_go,
@@ -232,4 +260,5 @@ BY_NAME: Mapping[str, Callable[[Random], Profile]] = {
     "slow_places": _slow_places,
     "refused_rows": _refused_rows,
     "clocks_apart": _clocks_apart,
+    "slow_receivers": _slow_receivers,
 }

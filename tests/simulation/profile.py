@@ -90,6 +90,9 @@ class Profile:
     #: Handlers at once, per lane of a worker; chance that a thread cannot be started.
     threads: int = 16
     unstarted_threads: float = 0.0
+    #: Chance that a job calls a receiver that holds no thread, and how many are waited for at once.
+    webhooks: float = 0.0
+    places: int = 500
     #: How far workers take clocks to differ; None: as they do by default.
     clock_bound_ms: int | None = None
     #: So many runs fit into the answer that is stored of a DELETE; None: as many as in truth.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,13 @@ if TYPE_CHECKING:
     from functions.worker.live_run import LiveRun
 
 _OF_SCHEDULE = frozenset({RunKind.SCHEDULED, RunKind.CATCH_UP})
+
+
+def check_receivers(ledger: Ledger, going_on: Iterable[LiveRun], places: int) -> None:
+    """No host that an owner calls has more than a quarter of what a worker may wait for."""
+    for receiver, count in Counter(live.receiver for live in going_on).items():
+        if receiver is not None and count > max(places // 4, 1):
+            ledger.violate("receivers", f"{count} runs wait for {receiver} at once, of {places} that may")
 
 
 def check_begin(ledger: Ledger, live: LiveRun) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, cast
 
-from functions.worker.targets import Call, Outcome, failed, succeeded
+from functions.worker.targets import Call, Later, Outcome, failed, succeeded
 from shared.domain.run import RunStatus
 from tests.simulation.hosts import Host, HostClock
 
@@ -56,3 +57,26 @@ class SimulatedTarget:
         if dice < 0.3:
             raise TargetBroke
         return failed("simulated", "no") if dice < 0.5 else succeeded()
+
+
+class SimulatedReceivers:
+    """The same, and no thread of the worker waits for it: the task here stands for the sockets."""
+
+    def __init__(self, world: World, host: Host, clock: HostClock) -> None:
+        self._world = world
+        self._host = host
+        self._target = SimulatedTarget(world, host, clock)
+
+    def call(self, call: Call) -> Later:
+        answer: Future[Outcome] = Future()
+
+        def work() -> None:
+            try:
+                outcome = self._target.call(call)
+            except Exception as error:  # noqa: BLE001 (whatever it is, it is the answer)
+                answer.set_exception(error)
+            else:
+                answer.set_result(outcome)
+
+        self._world.engine.spawn(self._host, "receiver", work)
+        return Later(answer, answer.result)

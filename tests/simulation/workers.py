@@ -22,9 +22,9 @@ from shared.observability.metrics import MetricLog
 from shared.ports import Delivery, ReceivedMessages
 from tests.simulation.hosts import Host, HostClock
 from tests.simulation.lanes import SimulatedLane
-from tests.simulation.promises import check_begin
+from tests.simulation.promises import check_begin, check_receivers
 from tests.simulation.remotes import Remote, RemoteEntries, RemoteJobs, RemoteLane, RemoteLetters
-from tests.simulation.targets import SimulatedTarget
+from tests.simulation.targets import SimulatedReceivers, SimulatedTarget
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -71,10 +71,15 @@ class RecordedParts(WorkerParts):
                 self.world.ledger.executions.begins(self.host, live)
                 if self.world.profile.is_strict:
                     check_begin(self.world.ledger, live)
+                    check_receivers(self.world.ledger, _going_on(executor), self.settings.webhooks)
             return call
 
         executor.begin = recorded  # type: ignore[method-assign]
         return executor
+
+
+def _going_on(executor: Executor) -> list[LiveRun]:
+    return [live for live in executor.runs._live if live.started_at is not None and live.finish is None]
 
 
 def parts_of(world: World, host: Host, settings: WorkerSettings) -> RecordedParts:
@@ -87,7 +92,9 @@ def parts_of(world: World, host: Host, settings: WorkerSettings) -> RecordedPart
         run_store=Remote(world.network, host, "runs", world.runs),
         entry_store=RemoteEntries(world.network, host, "entries", world.entries),
         job_store=RemoteJobs(world.network, host, "jobs", world.jobs),
-        targets=Targets({"handler": SimulatedTarget(world, host, clock)}),
+        targets=Targets(
+            {"handler": SimulatedTarget(world, host, clock), "http": SimulatedReceivers(world, host, clock)}
+        ),
         clock=clock,
         randomness=SeededRandomness(host.name),
         settings=settings,

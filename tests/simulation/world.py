@@ -118,6 +118,7 @@ class World:
         self.worker_settings = WorkerSettings(
             longest_lead_ms=self.timing.lead_ms + self.herds.most_ms,
             threads=self.profile.threads,
+            webhooks=self.profile.places,
             **({} if self.profile.clock_bound_ms is None else {"clock_bound_ms": self.profile.clock_bound_ms}),
             owner_maximums=OwnerMaximums({} if maximum is None else {EVERYONE: maximum}),
         )

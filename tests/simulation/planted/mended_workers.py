@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from functions.worker import reading
+from functions.worker import reading, receivers
+from functions.worker.crews import Crews
 from functions.worker.live_runs import LiveRuns
 from functions.worker.reading import Reading
 from functions.worker.starting import Starts
@@ -22,6 +23,18 @@ _IS_EARLY = Starts._is_early
 
 
 MENDED = (
+    Mutant(
+        "receiver_takes_all",
+        "a host that an owner calls has a quarter of a worker's webhooks at most",
+        instead(receivers, "may_take", lambda **given: given["free"] > 0),
+        family="slow_receivers",
+    ),
+    Mutant(
+        "answer_forgotten",
+        "an answer that is there is taken, and a receiver's place is given on",
+        instead(Crews, "_await", lambda *_: None),
+        family="slow_receivers",
+    ),
     Mutant(
         "early_after_place",
         "after a place was taken, which may take its time, fire_at is looked at again",
