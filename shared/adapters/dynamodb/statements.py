@@ -57,7 +57,7 @@ def _update_text(
     table: str, sets: tuple[str, ...], removes: tuple[str, ...], where: tuple[str, ...], missing: tuple[str, ...]
 ) -> str:
     changes = [f"SET {_path(name)} = ?" for name in sets] + [f"REMOVE {_path(name)}" for name in removes]
-    conditions = [f"{_path(name)} = ?" for name in where] + [f"{_path(name)} IS MISSING" for name in missing]
+    conditions = [f"{_path(name)} = ?" for name in where] + [f"attribute_not_exists({_path(name)})" for name in missing]
     return f'UPDATE "{table}" {" ".join(changes)} WHERE {" AND ".join(conditions)}'
 
 
