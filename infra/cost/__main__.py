@@ -11,7 +11,7 @@ import json
 import sys
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 from infra.cost.bill import PriceList, read_prices, written
@@ -45,9 +45,11 @@ def _work(profile: Profile, prices: PriceList) -> Iterator[str]:
         yield "and for the month that was asked for:"
         yield written(items_of(profile), prices)
         return
-    yield "and for each million:"
+    yield "and for each million, of fires that come alone and of those that fill their batches, on Lambda:"
+    yield "      alone     full"
     for what, example in _EXAMPLES.items():
-        yield f"  {prices.total(items_of(example)):8.2f}  {what}"
+        alone, full = (prices.total(items_of(replace(example, runs_of_an_invocation=count))) for count in (1, 10))
+        yield f"  {alone:9.2f}{full:9.2f}  {what}"
 
 
 def _profile_of(chosen: Namespace) -> Profile:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+KB_IN_A_GB = 1_000_000
 PRICES = Path(__file__).parents[1] / "prices.json"
 
 

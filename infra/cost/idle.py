@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from infra.cost.bill import Item
+from infra.cost.bill import KB_IN_A_GB, Item
 from infra.cost.usage import (
     HOURS,
     LOADS_EVERY_SECONDS,
@@ -24,7 +24,6 @@ from infra.cost.usage import (
 )
 
 Template = Mapping[str, Any]
-KB_IN_A_GB = 1_000_000
 #: Created by AWS for each policy that tracks a target: one to scale out, one to scale in.
 ALARMS_OF_A_TRACKING_POLICY = 2
 

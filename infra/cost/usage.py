@@ -35,6 +35,22 @@ EVENTS_OF_A_ONE_TIME_JOB = 3
 WRITES_OF_A_PAYLOAD_KB = 2
 READS_OF_A_PAYLOAD_KB = 0.25
 API_SECONDS = 0.02
+#: Each KB of output more than the first is written with the end of its run.
+WRITES_OF_AN_OUTPUT_KB = 1
+#: A run that takes longer than a third of its lease has a heartbeat for each such time, and is listed among those that
+#: are alive, and taken from there.
+BEAT_SECONDS = 20 / 3
+WRITES_OF_A_LISTED_RUN = 2
+#: A message comes before its fire, and an invocation waits for it: what was measured of a lane on Lambda.
+HOLD_SECONDS = 0.27
+#: What an invocation writes of itself (START, END, REPORT) and of its runs, and the API of a request: KB.
+LOG_KB_OF_AN_INVOCATION = 1.2
+LOG_KB_OF_A_REQUEST = 0.9
+#: Of `measured.json`, in whose batches each call takes so many messages; what is hidden first goes in one call.
+MEASURED_IN_BATCHES_OF = 10
+HIDES_OF_AN_INVOCATION = 1
+#: An entry that a node takes over with its shard, as it does when a deployment replaces it: half a KB of 4.
+READS_OF_A_RELOAD = 0.125
 #: Runs in a batch share one invocation.
 RUNS_OF_AN_INVOCATION = 10
 #: What a run keeps of itself: GB.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -44,14 +45,14 @@ def units_table() -> Table:
 
 
 def prices_table(prices: PriceList) -> Table:
-    def usd(*, jobs: int = 0, runs: int = 0) -> float:
-        asked = Profile(one_time_jobs=jobs, recurring_runs=runs)
-        return prices.total(items_of(asked))
+    def ours(name: str, in_a_batch: int) -> list[Cell]:
+        asked = (Profile(one_time_jobs=MILLION), Profile(recurring_runs=MILLION))
+        return [name, *(prices.total(items_of(replace(each, runs_of_an_invocation=in_a_batch))) for each in asked)]
 
     alternatives = json.loads(ALTERNATIVES.read_text(encoding="utf-8"))
-    ours: list[Cell] = ["Carillon", usd(jobs=MILLION), usd(runs=MILLION)]
     rows: list[list[Cell]] = [
-        ours,
+        ours("Carillon, fires that come alone", 1),
+        ours("Carillon, fires that fill their batches", 10),
         *([each["name"], each["one_time"], each["recurring"]] for each in alternatives["services"]),
     ]
     note = (

@@ -78,6 +78,7 @@ def test_an_idle_node_reports_as_many_metrics_as_the_bill_says() -> None:
     [
         # One of the dollars is EventBridge's, for the event of each end.
         (Profile(recurring_runs=MILLION), 2.5, 3.5),
+        (Profile(recurring_runs=MILLION, runs_of_an_invocation=1), 6.0, 8.0),
         (Profile(rare_runs=MILLION), 4.0, 6.0),
         (Profile(one_time_jobs=MILLION), 10.0, 13.0),
         (Profile(cancelled_jobs=MILLION), 10.0, 14.0),
@@ -104,7 +105,11 @@ def test_runs_take_what_was_measured() -> None:
 
     assert quantity(profile, "DynamoDB writes") == pytest.approx(1_000 * taken.writes)
     assert quantity(profile, "DynamoDB reads") == pytest.approx(1_000 * taken.reads)
-    assert quantity(profile, "SQS") == pytest.approx(1_000 * taken.sqs_requests)
+    # And what an invocation hides first of all, in one call.
+    assert quantity(profile, "SQS") == pytest.approx(1_000 * taken.sqs_requests + 100)
+    assert quantity(replace(profile, runs_of_an_invocation=1), "SQS") == pytest.approx(
+        10_000 * taken.sqs_requests + 1_000
+    )
     assert quantity(profile, "events") == 3_000
 
 
@@ -128,7 +133,14 @@ def test_what_is_asked_for_shows_on_the_bill(prices: PriceList) -> None:
 
     assert prices.total(items_of(replace(plain, payload_kb=1))) == total
     assert prices.total(items_of(replace(plain, payload_kb=3))) - total == pytest.approx(4 * 0.625 + 0.5 * 0.125)
-    assert prices.total(items_of(replace(plain, api_reads=MILLION))) - total == pytest.approx(1.4, abs=0.1)
+    assert prices.total(items_of(replace(plain, api_reads=MILLION))) - total == pytest.approx(1.8, abs=0.1)
+    assert prices.total(items_of(replace(plain, output_kb=1))) == total
+    assert prices.total(items_of(replace(plain, output_kb=4))) - total == pytest.approx(3 * 0.625)
+    assert prices.total(items_of(replace(plain, resident_jobs=MILLION))) - total == pytest.approx(4 * 0.125 * 0.125)
+    assert prices.total(items_of(replace(plain, hold_seconds=0))) < total
+    held = (replace(plain, on_ecs=True, run_seconds=seconds) for seconds in (6, 7))
+    short, long = (prices.total(items_of(each)) for each in held)
+    assert long - short == pytest.approx((usage.WRITES_OF_A_LISTED_RUN + 1) * 0.625)
     assert prices.total(items_of(replace(plain, runs_of_an_invocation=1))) > total
     assert prices.total(items_of(replace(plain, on_ecs=True))) < total
 
