@@ -13,15 +13,17 @@ itself, but waits first for runs that need longer than a stop allows (`protectio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
+from functions.worker.arrivals import Arrivals
 from functions.worker.crews import Crews
 from functions.worker.executor import Executor
 from functions.worker.health import loop_of
 from functions.worker.live_runs import ENDS_OF_A_BATCH
+from functions.worker.messages import Messages
 from functions.worker.protection import Protection
 from functions.worker.settings import WorkerSettings
 from functions.worker.waiting import wait_until_due
@@ -32,7 +34,7 @@ from shared.observability.logs import logger_for
 from shared.observability.metrics import MetricLog, Values
 from shared.observability.pulse import Pulse
 from shared.observability.troubles import Troubles
-from shared.ports import Clock, DueQueue
+from shared.ports import Clock, Delivery, DueQueue
 
 _logger = logger_for("worker")
 
@@ -78,10 +80,12 @@ class LaneHost:
         self._lane = lane
         self._pulse = pulse
         self._queue = queue
+        self._messages = Messages(queue)
         self._executor = executor
         self._clock = clock
         self._worker = worker
         self._host = host
+        self._arrivals = Arrivals(executor.claim_once, at_once=max(host.receivers // 2, 1))
         self._crews = Crews(executor, count=worker.threads, spare=worker.threads)
         self._stops_receiving = Event()
         self._stops = Event()
@@ -128,8 +132,9 @@ class LaneHost:
         runs = self._executor.runs
         for receiver in self._receivers:
             receiver.join(max(until - self._clock.monotonic(), 0))
-        # What they were about to claim when they were stopped.
+        # What they were about to claim when they were stopped, and what a claim that failed has left.
         self._executor.hand_back_once()
+        self._show(self._arrivals.take_all())
         with runs.ended:
             runs.ended.wait_for(lambda: not len(runs), timeout=max(until - self._clock.monotonic(), 0))
         if len(runs):
@@ -161,6 +166,7 @@ class LaneHost:
                 troubles.went_well(now=self._clock.monotonic())
 
     def _receive(self) -> None:
+        self._arrivals.claim_waiting()
         limit = min(self.room(), _RECEIVE_LIMIT)
         if limit <= 0:
             if self._executor.runs.launched < self._crews.usable:
@@ -173,10 +179,13 @@ class LaneHost:
             limit=limit, wait_seconds=self._host.wait_seconds, visibility_seconds=self._worker.visibility_seconds
         )
         if self._stops_receiving.is_set():
-            for delivery in deliveries:
-                self._queue.hide(delivery, seconds=0)
-        elif deliveries:
-            self._executor.claim_once(deliveries)
+            self._show(deliveries)
+        else:
+            self._arrivals.come(deliveries)
+
+    def _show(self, deliveries: Sequence[Delivery]) -> None:
+        """To other workers, at once."""
+        self._messages.hide_all(deliveries, seconds=0)
 
     def room(self) -> int:
         """How many messages may be taken. A run that would wait for a thread or for its answer here is better off with
