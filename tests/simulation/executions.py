@@ -34,9 +34,8 @@ class Execution:
     token: int
     revision: int
     generation: int
-    #: It counts among those of its job, and of its owner.
+    #: It counts among those of its job.
     is_counted: bool
-    is_counted_of_owner: bool
     #: How many of its job's may go on at once.
     limit: int | None
 
@@ -63,6 +62,7 @@ class Executions:
     is_strict: bool = False
     #: Reads are judged by the second: in worlds whose calls are quick.
     is_prompt: bool = False
+    #: All jobs of a world are of one owner.
     owner_maximum: int | None = None
     #: Of each job, the changes that were answered.
     told: dict[str, list[Told]] = field(default_factory=lambda: defaultdict(list))
@@ -90,7 +90,6 @@ class Executions:
             job.revision,
             run.generation,
             is_counted=live.hold is not None,
-            is_counted_of_owner=live.owner_hold is not None,
             limit=limit,
         )
         if self.is_prompt:
@@ -98,7 +97,7 @@ class Executions:
         if limit is not None:
             self._check_room([each for each in self._others(begun) if each.is_counted], limit, begun, "its job's")
         if self.owner_maximum is not None:
-            others = [each for each in self._valid() if each.is_counted_of_owner and each.key != begun.key]
+            others = [each for each in self._valid() if each.key != begun.key]
             self._check_room(others, self.owner_maximum, begun, "its owner's")
         self._going_on[run.key, run.token] = begun
         self.begun[run.key, run.token] = begun

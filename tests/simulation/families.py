@@ -213,4 +213,8 @@ _NAMED: Mapping[str, Family] = {
     **families_of_workers.BY_NAME,
     **families_of_nodes.BY_NAME,
 }
-BY_NAME: Mapping[str, Family] = {family.__name__.lstrip("_"): family for _, family in _DRAWN} | dict(_NAMED)
+BY_NAME: Mapping[str, Family] = {
+    **{family.__name__.lstrip("_"): family for _, family in _DRAWN},
+    **_NAMED,
+    **families_of_workers.LONG,
+}

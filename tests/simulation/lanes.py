@@ -7,15 +7,19 @@ from collections.abc import Sequence
 from random import Random
 
 from shared.adapters.memory import MemoryDueQueue, SeededRandomness
-from shared.domain.instants import DAY, SECOND, Instant
+from shared.domain.instants import DAY, MINUTE, SECOND, Instant
 from shared.domain.keys import RunKey
 from shared.domain.message import VERSION, Dispatch, encode
+from shared.domain.run import RunStatus
 from shared.ports import Delivery, SendReport
 from shared.schema import LANE_RETENTION_DAYS
 from tests.simulation.engine import Engine, Task
 from tests.simulation.hosts import TrueClock
 from tests.simulation.ledger import Ledger
 from tests.simulation.profile import Profile
+
+#: Hidden again and again for a run that waits; and what the calls of ports may take.
+_LONGEST_IN_FLIGHT_MS = 5 * MINUTE + 15 * SECOND
 
 
 def of_next_version(body: str) -> str:
@@ -36,6 +40,8 @@ class SimulatedLane(MemoryDueQueue):
         #: By message: when it was sent, as the queue counts its age.
         self._sent_at: dict[str, int] = {}
         self._waiting: dict[Task, None] = {}
+        #: By message and attempt: since when it is hidden for a run that waits.
+        self._hidden_since: dict[tuple[str, int], int] = {}
 
     def wait(self, engine: Engine, until: int) -> None:
         """Until a message may be received, or until then."""
@@ -124,7 +130,19 @@ class SimulatedLane(MemoryDueQueue):
 
     def hide(self, delivery: Delivery, *, seconds: int) -> None:
         super().hide(delivery, seconds=seconds)
+        if self._profile.owner_maximum is not None:
+            self._check_in_flight(delivery)
         self._tell()
+
+    def _check_in_flight(self, delivery: Delivery) -> None:
+        """A hidden message is in flight, of which a lane bears so many: what waits for long is an entry."""
+        run = self._ledger.rows.get(_key_in(delivery.body))
+        if run is None or run.status is not RunStatus.WAITING:
+            return
+        since = self._hidden_since.setdefault((delivery.message_id, run.attempt), self._true.now())
+        hidden_ms = self._true.now() - since
+        if hidden_ms > _LONGEST_IN_FLIGHT_MS:
+            self._ledger.violate("in flight", f"{run.key} waits, and its message is hidden since {hidden_ms} ms")
 
     def lose_all(self) -> None:
         """Purged by an operator, or expired."""

@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 from functions.worker.bookkeeping import Bookkeeper
 from functions.worker.executor import Executor
+from functions.worker.places import Places
 from shared.adapters.memory import run_store
 from shared.adapters.run_rules import is_as_seen
 from shared.domain.run import Run
@@ -53,5 +54,11 @@ OWN = (
         "nothing is started on a lease that has run out",
         instead(Executor, "begin", _begin_on_any_lease),
         family="long_pauses",
+    ),
+    Mutant(
+        "owner_not_counted",
+        "no more runs of an owner go on at once than its maximum",
+        instead(Places, "_take_of_owner", lambda *_: None),
+        family="owners_at_their_maximum",
     ),
 )

@@ -9,6 +9,8 @@ from functions.worker.crews import Crews
 from functions.worker.live_runs import LiveRuns
 from functions.worker.reading import Reading
 from functions.worker.starting import Starts
+from shared.domain import overlap
+from shared.domain.instants import SECOND
 from tests.simulation.planted.mutant import Mutant, instead
 
 
@@ -21,8 +23,17 @@ def _is_early_once(self: Starts, live: Any, now: Any) -> bool:
 
 _IS_EARLY = Starts._is_early
 
+#: So often would all look that wait, however long they do: their messages never become entries.
+_OFTEN_MS = 30 * SECOND
+
 
 MENDED = (
+    Mutant(
+        "waits_in_flight",
+        "what waits for long is an entry, and not a message in flight",
+        instead(overlap, "LONGEST_LOOK_MS", _OFTEN_MS),
+        family="owners_at_their_maximum",
+    ),
     Mutant(
         "receiver_takes_all",
         "a host that an owner calls has a quarter of a worker's webhooks at most",
