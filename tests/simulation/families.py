@@ -7,7 +7,13 @@ from dataclasses import replace
 from random import Random
 
 from shared.domain.instants import DAY, HOUR, SECOND
-from tests.simulation import families_of_calls, families_of_nodes, families_of_slots, families_of_workers
+from tests.simulation import (
+    families_for_plants,
+    families_of_calls,
+    families_of_nodes,
+    families_of_slots,
+    families_of_workers,
+)
 from tests.simulation.profile import OPERATIONS, Profile
 
 Family = Callable[[Random], Profile]
@@ -216,5 +222,5 @@ _NAMED: Mapping[str, Family] = {
 BY_NAME: Mapping[str, Family] = {
     **{family.__name__.lstrip("_"): family for _, family in _DRAWN},
     **_NAMED,
-    **families_of_workers.LONG,
+    **families_for_plants.BY_NAME,
 }

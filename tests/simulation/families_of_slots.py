@@ -10,7 +10,7 @@ from shared.domain.instants import SECOND
 from tests.simulation.profile import Profile
 
 
-def _quiet(random: Random) -> Profile:
+def quiet(random: Random) -> Profile:
     """Nothing fails: what goes wrong is of the changes themselves."""
     return Profile(
         duration_ms=random.randint(40, 70) * SECOND,
@@ -30,25 +30,25 @@ def _quiet(random: Random) -> Profile:
 def _limited_jobs(random: Random) -> Profile:
     """Jobs of so many runs are changed, and go on counting."""
     calls = ("create", "member", "member", "member")
-    return replace(_quiet(random), calls=calls, members=("window", "misfire"), limited=1.0, windowed=0.5)
+    return replace(quiet(random), calls=calls, members=("window", "misfire"), limited=1.0, windowed=0.5)
 
 
 def _jittered_jobs(random: Random) -> Profile:
     """Slots wait for their jitter while their jobs are changed."""
     calls = ("create", *["pause_and_resume"] * 4)
-    return replace(_quiet(random), calls=calls, windowed=1.0, one_time=0.6)
+    return replace(quiet(random), calls=calls, windowed=1.0, one_time=0.6)
 
 
 def _messages_in_pauses(random: Random) -> Profile:
     """Messages come late, while their jobs are paused and resumed."""
     calls = ("create", "pause", "resume", "pause_and_resume", "pause_and_resume")
-    return replace(_quiet(random), calls=calls, delayed=0.5, longest_delay_ms=9 * SECOND)
+    return replace(quiet(random), calls=calls, delayed=0.5, longest_delay_ms=9 * SECOND)
 
 
 def _jobs_made_anew(random: Random) -> Profile:
     """Ids are used again at once, by hosts whose clocks differ, while messages of the jobs before are on their way."""
     return replace(
-        _quiet(random),
+        quiet(random),
         calls=("create", "recreate", "recreate", "recreate", "run_now"),
         skew_ms=random.choice([3, 45]) * SECOND,
         delayed=0.3,
@@ -59,13 +59,13 @@ def _jobs_made_anew(random: Random) -> Profile:
 def _declared_jobs(random: Random) -> Profile:
     """Jobs are declared again and again, and paused, resumed and changed between."""
     calls = ("put", "put_again", "put_again", "put_again", "pause", "resume", "pause_and_resume", "member")
-    return replace(_quiet(random), calls=calls, members=("misfire", "lane", "timeout"), limited=0.5)
+    return replace(quiet(random), calls=calls, members=("misfire", "lane", "timeout"), limited=0.5)
 
 
 def _behind_changes(random: Random) -> Profile:
     """Jobs are changed while the fleet is behind."""
     return replace(
-        _quiet(random),
+        quiet(random),
         calls=("create", "member", "member"),
         members=("misfire", "lane", "timeout", "window"),
         nodes=random.randint(1, 2),
@@ -77,7 +77,7 @@ def _behind_changes(random: Random) -> Profile:
 def _jobs_that_end(random: Random) -> Profile:
     """Jobs whose runs exclude each other come to their end, and are changed while their last runs go on."""
     return replace(
-        _quiet(random),
+        quiet(random),
         calls=("create", "create", "member", "recreate"),
         members=("misfire", "lane"),
         limited=1.0,

@@ -249,27 +249,6 @@ def _slow_receivers(random: Random) -> Profile:
     )
 
 
-def _owners_at_their_maximum(random: Random) -> Profile:
-    """An owner's runs wait for each other for many minutes."""
-    return Profile(
-        duration_ms=random.randint(480, 600) * SECOND,
-        nodes=1,
-        workers=random.randint(1, 2),
-        jobs=random.randint(8, 12),
-        api_rate=random.choice([0.02, 0.05]),
-        own_changes=0.0,
-        slow=random.choice([0.0, 0.05]),
-        owner_maximum=random.randint(1, 2),
-        slow_runs=0.9,
-        run_times_ms=(20_000, 45_000, 70_000),
-        calls=("create", "run_now", "payload", "cancel_run"),
-        one_time=0.8,
-        limited=1.0,
-        overlapping=0.0,
-        is_strict=True,
-    )
-
-
 BY_NAME: Mapping[str, Callable[[Random], Profile]] = {
     "few_threads": _few_threads,
     "workers_come_and_go": _workers_come_and_go,
@@ -283,5 +262,3 @@ BY_NAME: Mapping[str, Callable[[Random], Profile]] = {
     "clocks_apart": _clocks_apart,
     "slow_receivers": _slow_receivers,
 }
-#: Many minutes of each world are simulated: they are run by name, and by their planted bugs.
-LONG: Mapping[str, Callable[[Random], Profile]] = {"owners_at_their_maximum": _owners_at_their_maximum}

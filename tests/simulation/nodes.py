@@ -63,6 +63,8 @@ class NodeProcess:
         )
         if world.profile.most_residents is not None and not world.has_more_memory:
             settings = replace(settings, most_residents=world.profile.most_residents)
+        if world.profile.most_waiting is not None:
+            settings = replace(settings, most_waiting=world.profile.most_waiting)
         self.node = Node(ports, settings, over_threads(settings.senders, "sender"), over_threads(MOVERS, "mover"))
         self._runner = Runner(self.node, clock)
         self._is_stopping = False
@@ -142,11 +144,25 @@ class NodeProcess:
                     self._world.crashed(setbacks.last or Exception("a setback"), name)
                 if not self._world.profile.unreadable and any(shard.unreadable for shard in self.node.shards.values()):
                     self._world.ledger.violate("bug", f"{self.host.name}.{name}: an entry was set aside")
+                self._check_outbox(name)
                 # The real hot loop looks every 10 ms, so before the next step may end.
                 if name not in _LEAVES_NOTHING_TO_SEND:
                     self._engine.wake(self._hot)
 
         return watched
+
+    def _check_outbox(self, name: str) -> None:
+        most = self._world.profile.most_waiting
+        if most is None:
+            return
+        for lane in self._world.lanes:
+            waiting = self._waiting_for(lane)
+            if waiting > most:
+                self._world.ledger.violate("bound", f"{self.host.name}.{name}: {waiting} wait for {lane}, not {most}")
+
+    def _waiting_for(self, lane: str) -> int:
+        of_lane = self.node.dispatcher.outbox._lanes.get(lane)
+        return 0 if of_lane is None else len(of_lane.waiting)
 
     def _drain(self) -> None:
         """As the runner: a loop that hangs is not waited for."""

@@ -119,6 +119,10 @@ class Profile:
     #: The clock of a node is ahead for some seconds; queues are away for minutes.
     clock_leaps: bool = False
     long_outages: bool = False
+    #: Slots that wait in a node for each of its lanes; None: as many as by default.
+    most_waiting: int | None = None
+    #: A function settles what the queues give up.
+    settles: bool = False
     #: What callers ask for.
     calls: tuple[str, ...] = CALLS
     #: Chance that a job has a window, and that its runs exclude or limit each other.

@@ -48,6 +48,8 @@ class Script:
             world.start_worker()
         if self.profile.functions:
             world.start_functions()
+        if self.profile.settles:
+            world.start_settling()
         for number in range(self.profile.jobs):
             self.engine.after(self.random.randint(0, 15_000), lambda number=number: world.call("create", f"j{number}"))  # type: ignore[misc]
         self._plan_call()

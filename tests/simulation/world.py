@@ -33,6 +33,7 @@ from tests.simulation.ledger import Ledger, Violation
 from tests.simulation.network import Network, Odd
 from tests.simulation.nodes import NodeProcess
 from tests.simulation.profile import Profile
+from tests.simulation.settling import Settling
 from tests.simulation.spoiled import Spoiled, Unreadable
 from tests.simulation.stores import (
     RecordedEntryStore,
@@ -182,6 +183,10 @@ class World:
     def start_functions(self) -> None:
         """The event source mappings of the lanes, which never fail."""
         self.functions = EventSource(self, self._host("mapping", 0))
+
+    def start_settling(self) -> None:
+        """The function that settles what the lanes' queues gave up."""
+        Settling(self, self._host("settling", 0))
 
     def start_function(self) -> Host:
         return self._host("function", self.skew(self.profile.skew_ms))

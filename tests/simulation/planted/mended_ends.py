@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from functions.dead_letters.settling import Settler
 from shared.domain.completion import completes
 from shared.domain.job import Job
 from shared.domain.run import Run, RunStatus
@@ -20,7 +22,27 @@ def _never_over(*_: Any, **__: Any) -> None:
     return None
 
 
+def _as_it_was_read(_: Any, ended: Sequence[completing.Ended]) -> list[completing.Ended]:
+    return list(ended)
+
+
+def _job_is_left(*_: Any) -> None:
+    """Its last run was given up, and nobody else will come to end it."""
+
+
 MENDED = (
+    Mutant(
+        "given_up_leaves_job",
+        "what is settled as undelivered completes its job",
+        instead(Settler, "_complete", _job_is_left),
+        family="given_up",
+    ),
+    Mutant(
+        "changed_is_left",
+        "the end of the last run of a job that was changed meanwhile is judged again by the job as it is",
+        instead(completing, "_read_again", _as_it_was_read),
+        family="changed_at_their_end",
+    ),
     Mutant(
         "left_out_completes",
         "a last slot that is left out for a run that goes on does not complete the job",

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfoNotFoundError
 
 from functions.scheduler.clock_guard import ClockGuard
 from functions.scheduler.dispatching import Dispatcher
-from functions.scheduler.outbox import BATCH
+from functions.scheduler.outbox import BATCH, MOST_WAITING, Outbox
 from functions.scheduler.shard import Shard
 from shared.domain.instants import Instant
 from shared.ports import StoredEntry
@@ -33,7 +33,20 @@ def _never_set_aside(self: Shard, entry: StoredEntry, now: Instant) -> bool:
     raise ZoneInfoNotFoundError(f"{entry.entry_id} at {now} in shard {self.number}")
 
 
+def _room_for_all(self: Outbox, name: str) -> int:
+    return _FREE_IN(self, name) + MOST_WAITING
+
+
+_FREE_IN = Outbox.free_in
+
+
 MENDED = (
+    Mutant(
+        "outbox_unbounded",
+        "while a queue is away no more slots wait for it in memory than may",
+        instead(Outbox, "free_in", _room_for_all),
+        family="full_outboxes",
+    ),
     Mutant(
         "batches_lost",
         "what a queue raises keeps no other batch from its turn: all that was not sent goes back",

@@ -37,7 +37,17 @@ def _no_slot_waits_for_its_jitter(_: Job, now: Instant) -> Instant:
     return now
 
 
+def _by_the_clock_of_this_host(now: Instant, _: Instant | None) -> Instant:
+    return now
+
+
 MENDED = (
+    Mutant(
+        "pauses_by_any_clock",
+        "an API host whose clock does not agree with the store's goes by the store's",
+        instead(deciding, "agreed", _by_the_clock_of_this_host),
+        family="pauses_by_wrong_clocks",
+    ),
     Mutant(
         "jitter_forgotten",
         "a change keeps the slot that waits for its jitter",
