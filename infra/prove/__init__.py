@@ -9,4 +9,5 @@ names fails a test, one that no exercise meets fails the proof.
     exercises, job_exercises, run_exercises, small_exercises   the stores, driven
     recording   what was sent and answered           scratch     tables and a queue, made and deleted
     queues      limits and refusals of SQS           smoke       one job through a deployment
+    drift       how late runs of a lane start        bound       what it costs at most
 """

@@ -24,12 +24,14 @@ from carillon import __version__
 from carillon.client import Client
 from infra.cost.bill import read_prices
 from infra.prove.bound import announcement
+from infra.prove.drift import HERD, prove_drift
 from infra.prove.findings import Finding, Report, Verdict
 from infra.prove.queues import prove_queue
 from infra.prove.scratch import scratch
 from infra.prove.smoke import prove_smoke
 from infra.prove.tables import prove_tables
 from shared.adapters.aws.client import dynamodb_client, sqs_client
+from shared.schema import DEFAULT_LANE
 
 _OUT = Path(".local") / "proof"
 _ENDPOINT = "AWS_ENDPOINT_URL"
@@ -38,7 +40,6 @@ _NOT_TRIED = "this proof does not try it; watch the dashboard while you do it by
 _LEFT = (
     ("lambda", "pause of the poller, cold start, partial answers of a batch"),
     ("fleet", "a task that is stopped, and a rolling deployment, with their drift"),
-    ("fleet", "drift of each host over ten minutes, and of a herd"),
     ("roles", "what each role must not do is denied"),
 )
 
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
     chosen = _parser().parse_args(arguments)
     try:
         client = _client(chosen)
-        sys.stdout.write(announcement(read_prices(), is_smoke=chosen.smoke) + "\n")
+        sys.stdout.write(announcement(read_prices(), is_smoke=chosen.smoke, **_load(chosen)) + "\n")
         _confirm(chosen)
         report = prove(chosen, client)
     except NotBegun as reason:
@@ -75,8 +76,17 @@ def prove(chosen: Namespace, client: Client | None) -> Report:
     if client is not None:
         with client:
             findings += prove_smoke(client, name, webhook=chosen.webhook)
+            if not chosen.smoke and chosen.minutes:
+                is_emulator = _ENDPOINT in os.environ
+                findings += prove_drift(client, name, chosen.lane, is_emulator=is_emulator, **_load(chosen))
     at = now.isoformat(timespec="seconds").replace("+00:00", "Z")
     return Report(at, chosen.environment, __version__, _against(chosen), tuple(findings))
+
+
+def _load(chosen: Namespace) -> dict[str, int]:
+    seconds = round(chosen.minutes * 60)
+    # A short look is a small one.
+    return {"seconds": seconds, "herd": min(HERD, seconds)}
 
 
 def _of_aws(name: str) -> Iterator[Finding]:
@@ -135,6 +145,10 @@ def _parser() -> ArgumentParser:
     parser.add_argument("--name", default="Carillon", help="as in -c name=")
     parser.add_argument("--url", help="address of the API, where the stack's output does not say it")
     parser.add_argument("--webhook", help="a public URL that answers a POST with 2xx")
+    parser.add_argument(
+        "--minutes", type=float, default=10, help="of drift at a run a second, and a herd; 0: none (10)"
+    )
+    parser.add_argument("--lane", default=DEFAULT_LANE, help="whose drift: each lane has one host")
     parser.add_argument("--smoke", action="store_true", help="the deployment alone, in two minutes")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.add_argument("--out", type=Path, default=_OUT, help="folder of the reports")
