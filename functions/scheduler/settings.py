@@ -67,8 +67,9 @@ class Settings:
     most_waiting: int = MOST_WAITING
     #: Rows that wait to be written before misfire policies decide over more.
     most_rows: int = 1_000
-    #: How long loads and sweeps go on before the other steps of their thread have a turn.
-    slice_seconds: float = 0.02
+    #: How long loads and sweeps go on before the other steps of their thread have a turn: what was begun by then, a
+    #: page of the table at most, ends within twenty milliseconds.
+    slice_seconds: float = 0.015
     audit: AuditRules = AuditRules()
     herds: HerdRules = HerdRules()
 

@@ -17,7 +17,6 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from functions.scheduler.node import Node
 from functions.scheduler.runner import Runner
 from functions.scheduler.settings import SENDERS, Ports, Settings
 from functions.scheduler.wiring import over_threads
@@ -36,6 +35,7 @@ from shared.domain.timing import Timing
 from shared.ports.due_queue import DueQueue, SendReport
 from tests.benchmarks.outcome import ROOT
 from tests.benchmarks.rig.stored_jobs import StoredJobs
+from tests.benchmarks.rig.watched_node import WatchedNode
 
 LEAD_MS = Timing().lead_ms
 
@@ -53,6 +53,9 @@ class Orders:
     core: int | None = None
     most_residents: int = 1_000_000
     senders: int = SENDERS
+    #: Jobs whose first fire is in each second of before and of now: so many are met again by each sweep of minutes.
+    first_fires_per_s: int = 0
+    load_ms: int = Timing().load_ms
 
 
 @dataclass(slots=True)
@@ -70,7 +73,7 @@ class Watched:
         return getattr(self.queue, name)
 
 
-def node_over(orders: Orders) -> tuple[Node, Watched]:
+def node_over(orders: Orders) -> tuple[WatchedNode, Watched]:
     environment = {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "AWS_SESSION_TOKEN": "x" * 600}
     os.environ |= {**environment, "AWS_DEFAULT_REGION": "us-east-1"}
     clock, tables = SystemClock(), MemoryTables()
@@ -81,15 +84,23 @@ def node_over(orders: Orders) -> tuple[Node, Watched]:
     queues: dict[str, DueQueue] = {"default": watched, "catchup": watched}
     ports = Ports(
         fleet=MemoryFleetStore(tables),
-        entries=StoredJobs(orders.jobs, orders.shards, clock.now(), orders.period_ms, orders.schedules),
+        entries=StoredJobs(
+            orders.jobs,
+            orders.shards,
+            clock.now(),
+            orders.period_ms,
+            orders.schedules,
+            first_fires_per_s=orders.first_fires_per_s,
+        ),
         jobs=MemoryJobStore(tables),
         runs=MemoryRunStore(tables),
         queues=queues,
         clock=clock,
         randomness=SystemRandomness(),
     )
-    settings = Settings("node-bench", "bench", orders.shards, most_residents=orders.most_residents)
-    return Node(ports, settings, over_threads(orders.senders, "sender")), watched
+    timing = Timing(load_ms=orders.load_ms)
+    settings = Settings("node-bench", "bench", orders.shards, timing, most_residents=orders.most_residents)
+    return WatchedNode(ports, settings, over_threads(orders.senders, "sender")), watched
 
 
 def run(orders: Orders) -> dict[str, float]:
@@ -104,12 +115,14 @@ def run(orders: Orders) -> dict[str, float]:
     while sum(shard.coverage.loaded_at is not None for shard in node.shards.values()) < orders.shards:
         time.sleep(0.01)
     load_seconds, load_cpu = time.monotonic() - began, time.process_time() - cpu
+    loading = node.loop_times()
     time.sleep(orders.warm_seconds)
     watched.late_ms.clear()
+    node.forget_turns()
     accepted, began, cpu = node.counts.accepted, time.monotonic(), time.process_time()
     time.sleep(orders.seconds)
     accepted, elapsed, cpu = node.counts.accepted - accepted, time.monotonic() - began, time.process_time() - cpu
-    late = sorted(watched.late_ms) or [0]
+    late, loops = sorted(watched.late_ms) or [0], node.loop_times()
     return {
         "slots_per_s": accepted / elapsed,
         "cpu_us_per_slot": cpu / max(accepted, 1) * 1e6,
@@ -117,6 +130,8 @@ def run(orders: Orders) -> dict[str, float]:
         "late_p50_ms": late[len(late) // 2],
         "late_p99_ms": late[len(late) * 99 // 100],
         "late_max_ms": late[-1],
+        **{f"loading_{name}": ms for name, ms in loading.items()},
+        **loops,
         "load_s": load_seconds,
         "load_cpu_s": load_cpu,
         "residents": sum(shard.resident_count for shard in node.shards.values()),

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from shared.adapters.dynamodb.attributes import Row, text, whole
 from shared.adapters.dynamodb.entry_rows import StoredRow, write_entry
 from shared.domain.entry import Entry
-from shared.domain.instants import DAY, SECOND, Instant
+from shared.domain.instants import DAY, MINUTE, SECOND, Instant
 from shared.domain.keys import EntryKey, announced_id, schedule_name
 from shared.domain.schedules import Cron, Every, Schedule
 
 PAGE = 500
+#: How long ago the oldest first fire was.
+RECENT_MS = 5 * MINUTE
 #: Owners among whom the jobs are spread.
 OWNERS = 50
 
@@ -29,6 +31,8 @@ class StoredJobs:
     period_ms: int | None = None
     schedules: int = 200
     moved: int = 0
+    #: Of further jobs, which lie under their first fire in each second of before and of now.
+    first_fires_per_s: int = 0
     _templates: list[Row] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -53,7 +57,7 @@ class StoredJobs:
         anchor = Instant(self.now - DAY + round(phase * self.period_ms))
         return Every(interval_ms=self.period_ms, anchor=anchor)
 
-    def row(self, shard: int, number: int) -> Row:
+    def row(self, shard: int, number: int, *, at: Instant | None = None) -> Row:
         """Of the job `number`; ids are as long as real ones."""
         job_key = f"owner-{number % OWNERS}/job-{number * 2_654_435_761 % 2**64:016x}"
         # Each row has integers of its own, as rows have that come from a table.
@@ -62,7 +66,7 @@ class StoredJobs:
             **self._templates[number % len(self._templates)],
             "shard": whole(shard),
             # Under its first fire, as most are.
-            "entry_id": text(announced_id(from_at + SECOND, schedule_name(job_key, from_at))),
+            "entry_id": text(announced_id(at or from_at + SECOND, schedule_name(job_key, from_at))),
             "job_key": text(job_key),
             "generation": whole(from_at),
             "from_at": whole(from_at),
@@ -71,11 +75,21 @@ class StoredJobs:
     # The port.
 
     def announced(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[StoredRow]]:
-        if since > self.now - DAY + SECOND or until < self.now - DAY:
-            return
-        numbers = range(shard, self.count, self.shard_count)
-        for first in range(0, len(numbers), PAGE):
-            yield [StoredRow(self.row(shard, number)) for number in numbers[first : first + PAGE]]
+        if since <= self.now - DAY + SECOND and until >= self.now - DAY:
+            numbers = range(shard, self.count, self.shard_count)
+            for first in range(0, len(numbers), PAGE):
+                yield [StoredRow(self.row(shard, number)) for number in numbers[first : first + PAGE]]
+        if recent := list(self._recent(shard, since, until)):
+            yield recent
+
+    def _recent(self, shard: int, since: Instant, until: Instant) -> Iterator[StoredRow]:
+        """All that fire first in one second are in one shard."""
+        first = -(-max(since, self.now - RECENT_MS) // SECOND)
+        for second in range(first + (shard - first) % self.shard_count, until // SECOND + 1, self.shard_count):
+            for number in range(self.first_fires_per_s):
+                yield StoredRow(
+                    self.row(shard, self.count + second * self.first_fires_per_s + number, at=Instant(second * SECOND))
+                )
 
     def parked(self, shard: int, *, since: Instant, until: Instant) -> Iterator[list[StoredRow]]:  # noqa: ARG002
         return iter(())
