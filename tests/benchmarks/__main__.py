@@ -20,7 +20,7 @@ from tests.benchmarks.outcome import FOLDER, ROOT, SKIPPED, Result, read_all, sa
 
 #: In the order in which they run; the whole takes half an hour on two cores.
 BENCHES = (
-    *("wheel", "schedules", "api", "units", "dispatch", "load", "growth"),
+    *("wheel", "schedules", "api", "units", "dispatch", "load", "quarter", "growth"),
     *("end_to_end", "slow_receivers", "fail_over"),
 )
 #: Only when named: the last two take longer than all the others together.

@@ -151,4 +151,23 @@ BUDGETS: Sequence[Budget] = (
         "<= 300 MB with 500,000 resident entries",
         (Limit("", "load.node_mb_at_500000", at_most=300, unit=" MB"),),
     ),
+    Budget(
+        "a node with a quarter of a core and 100,000 resident entries, which it loads again meanwhile",
+        "a beat each 3 s, a plan each 1.5 s, slices <= 20 ms; p99 handed over <= 300 ms late, which is the lead",
+        (
+            Limit("beats", "quarter.beat_pause_ms_at_0.25", at_most=3_000, unit=" ms"),
+            Limit("plans", "quarter.housekeeping_pause_ms_at_0.25", at_most=1_500, unit=" ms"),
+            Limit("slice", "quarter.slice_ms_at_0.25", at_most=20, unit=" ms"),
+            Limit("p99", "quarter.late_p99_ms_at_0.25", at_most=300, unit=" ms"),
+        ),
+    ),
+    Budget(
+        "a node with a core takes over 100,000 entries",
+        "<= 4 s of CPU: with the silence before it, as long as a fail-over",
+        (
+            Limit("", "quarter.load_cpu_s_at_1", at_most=4, unit=" s of CPU"),
+            # Of a machine with neighbours this says less.
+            Limit("elapsed", "quarter.load_s_at_1", unit=" s"),
+        ),
+    ),
 )

@@ -31,13 +31,18 @@ def limited(pid: int, share: float) -> Iterator[None]:
         thread.join()
 
 
+def allowed_until_next(allowed: float, used: float, share: float) -> float:
+    """What was taken too much is owed, and what was left is not saved."""
+    return min(allowed, used) + share * PERIOD_SECONDS
+
+
 def _limit(pid: int, share: float, is_over: Event) -> None:
     # Who has ended has no clock.
     with suppress(OSError):
         used = allowed = _used(pid)
         while not is_over.is_set():
             until = time.monotonic() + PERIOD_SECONDS
-            allowed = min(allowed, used) + share * PERIOD_SECONDS
+            allowed = allowed_until_next(allowed, used, share)
             while used < allowed and time.monotonic() < until and not is_over.is_set():
                 time.sleep(LOOK_SECONDS)
                 used = _used(pid)
