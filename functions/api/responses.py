@@ -32,6 +32,9 @@ _LONGEST_POINTER: Final = 300
 _LONGEST_DETAIL: Final = 600
 
 _JSON: Final = "application/json"
+#: Of every answer. A browser must neither keep it nor guess at what it is: a text that a caller stored, and that looks
+#: like a page, would else be run as one.
+_ALWAYS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 Answer = Response[str]
 
@@ -177,5 +180,5 @@ def _response(status: HTTPStatus, content_type: str, body: str, headers: dict[st
         status_code=int(status),
         content_type=content_type,
         body=body,
-        headers={"Cache-Control": "no-store", **headers},
+        headers={**_ALWAYS, **headers},
     )

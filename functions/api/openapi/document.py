@@ -17,7 +17,8 @@ from functions.api.routing import PATCH_BODY, Route
 
 _ABOUT: Final = (
     "Jobs are one-time or recurring; each fires at its instant and calls its target at least once. Instants are RFC "
-    "3339 in UTC, durations ISO 8601. Errors are problems by RFC 9457."
+    "3339 in UTC, durations ISO 8601. Errors are problems by RFC 9457. Every answer says `Cache-Control: no-store` and "
+    "`X-Content-Type-Options: nosniff`."
 )
 _TAGS: Final = ("jobs", "bulk", "runs", "schedules", "access", "fleet", "service")
 _SECURITY: Final[Schema] = {
