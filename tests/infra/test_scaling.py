@@ -2,6 +2,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from infra.components.scaling import fires_per_node
 from shared.schema import LANES
 from tests.infra.synthesis import Properties, Synthesis, only
 
@@ -42,6 +45,11 @@ def test_nodes_follow_their_processor_and_the_fires_each_owns(prod: Synthesis) -
 
     assert by_metric == {"ECSServiceAverageCPUUtilization": 60, "wheel_size": 300_000}
     assert bounds(prod) == [(0, 6), (2, 6)], "a task for long runs starts when one waits"
+
+
+@pytest.mark.parametrize(("cpu_units", "entries"), [(256, 100_000), (512, 200_000), (1024, 300_000), (4096, 300_000)])
+def test_a_smaller_node_is_helped_sooner(cpu_units: int, entries: int) -> None:
+    assert fires_per_node(cpu_units) == entries
 
 
 def test_a_deployment_does_not_take_back_what_scaling_has_added(prod: Synthesis, local: Synthesis) -> None:

@@ -7,12 +7,15 @@ from shared.config import PULSE_FOLDER_VARIABLE, queue_variable, table_variable
 from tests.infra.synthesis import ROOT, Synthesis, bounds_of, only
 
 
-def test_two_small_nodes_run_on_arm(prod: Synthesis) -> None:
-    task = prod.task("scheduler")
-
-    assert bounds_of(prod, "scheduler")[0] == 2
-    assert task["RuntimePlatform"] == {"CpuArchitecture": "ARM64", "OperatingSystemFamily": "LINUX"}
-    assert (task["Cpu"], task["Memory"]) == ("256", "512")
+def test_two_nodes_run_on_arm_small_ones_but_in_production(dev: Synthesis, prod: Synthesis) -> None:
+    for synthesis in (dev, prod):
+        assert bounds_of(synthesis, "scheduler")[0] == 2
+        assert synthesis.task("scheduler")["RuntimePlatform"] == {
+            "CpuArchitecture": "ARM64",
+            "OperatingSystemFamily": "LINUX",
+        }
+    assert [dev.task("scheduler")[size] for size in ("Cpu", "Memory")] == ["256", "512"]
+    assert [prod.task("scheduler")[size] for size in ("Cpu", "Memory")] == ["1024", "2048"]
 
 
 def test_a_node_has_half_a_minute_to_drain(prod: Synthesis) -> None:
