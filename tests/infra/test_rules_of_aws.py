@@ -11,14 +11,22 @@ from cfnlint.api import lint  # type: ignore[import-untyped]
 from cfnlint.config import ManualArgs  # type: ignore[import-untyped]
 
 from infra.app import compose
-from tests.infra.synthesis import EVERY_SETTING, Synthesis, context
+from tests.infra.synthesis import EVERY_SETTING, TOLD, context, synthesise
 
 REGION = "eu-west-1"
 #: CDK writes dependencies that CloudFormation would find by itself.
 REDUNDANT_DEPENDENCY = "W3005"
 
+#: `chosen` has a private network and a key of its own.
+DEPLOYMENTS: dict[str, tuple[str, dict[str, object]]] = {
+    "dev": ("dev", {}),
+    "prod": ("prod", TOLD),
+    "chosen": ("prod", EVERY_SETTING),
+    "own lanes": ("prod", {**TOLD, "lanes": {"bulk": {"host": "lambda-warm", "concurrency": 5}}}),
+}
 
-@pytest.mark.parametrize(("environment", "settings"), [("dev", {}), ("prod", EVERY_SETTING)], ids=["dev", "chosen"])
+
+@pytest.mark.parametrize(("environment", "settings"), DEPLOYMENTS.values(), ids=DEPLOYMENTS)
 def test_nothing_is_left_that_aws_solutions_would_not_do(environment: str, settings: dict[str, object]) -> None:
     app = App(context=context(environment, settings=settings))
     stacks = compose(app)
@@ -28,9 +36,9 @@ def test_nothing_is_left_that_aws_solutions_would_not_do(environment: str, setti
         assert [(each.rule_name, each.description) for each in found] == []
 
 
-@pytest.mark.parametrize("environment", ["dev", "chosen"])
-def test_cloudformation_knows_every_property_and_value(request: pytest.FixtureRequest, environment: str) -> None:
-    synthesis: Synthesis = request.getfixturevalue(environment)
+@pytest.mark.parametrize(("environment", "settings"), DEPLOYMENTS.values(), ids=DEPLOYMENTS)
+def test_cloudformation_knows_every_property_and_value(environment: str, settings: dict[str, object]) -> None:
+    synthesis = synthesise(environment, **settings)
     for template in (synthesis.data, synthesis.service):
         found = lint(
             json.dumps(template.to_json()),
