@@ -65,6 +65,7 @@ def register(commands: Commands) -> None:
     schedule_options(previewed, is_required=True)
     previewed.add_argument("--count", type=int, metavar="N")
     previewed.add_argument("--after", metavar="INSTANT")
+    previewed.add_argument("--until", metavar="INSTANT")
 
 
 def list_runs(client: Client, chosen: Namespace) -> Shown:
@@ -122,7 +123,7 @@ def redrive(client: Client, chosen: Namespace) -> Shown:
 def preview(client: Client, chosen: Namespace) -> Shown:
     schedule = schedule_of(chosen)
     assert schedule is not None  # one of its options is required
-    return Shown(client.preview(schedule, count=chosen.count, after=chosen.after), _SLOTS)
+    return Shown(client.preview(schedule, count=chosen.count, after=chosen.after, until=chosen.until), _SLOTS)
 
 
 def _failures(parser: ArgumentParser) -> None:

@@ -141,10 +141,15 @@ class RunCalls:
         return redrive
 
     def preview(
-        self, schedule: Schedule, *, count: int | None = None, after: Moment | None = None
+        self,
+        schedule: Schedule,
+        *,
+        count: int | None = None,
+        after: Moment | None = None,
+        until: Moment | None = None,
     ) -> list[PreviewedSlot]:
-        """The first slots behind `after` (now), with what daylight saving and exclusions do to them."""
-        body = _given({"schedule": schedule, "count": count, "after": after})
+        """The first slots behind `after` (now) and before `until`, with what exclusions and daylight saving do."""
+        body = _given({"schedule": schedule, "count": count, "after": after, "until": until})
         answer = self._connection.call("POST", path_to("schedules", "preview"), body)
         slots: list[PreviewedSlot] = answer["items"]
         return slots

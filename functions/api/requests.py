@@ -186,11 +186,12 @@ class SetFiring(Strict):
 
 
 class PreviewSchedule(Strict):
-    """`after` is exclusive, and now when it is left out."""
+    """`after`, now when it is left out, and `until` are exclusive; `count` may end it sooner."""
 
     schedule: dict[str, Any]
     count: int = Field(default=10, ge=1, le=MAX_PREVIEW)
     after: str | None = None
+    until: str | None = None
 
 
 #: What an answer shows and a request cannot set.

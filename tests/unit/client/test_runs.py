@@ -99,6 +99,12 @@ def test_a_preview_needs_no_job() -> None:
     assert [slot["slot"] for slot in slots] == ["2026-12-24T01:30:00.000Z", "2026-12-25T01:30:00.000Z"]
 
 
+def test_a_preview_ends_where_it_is_told_to() -> None:
+    until = datetime(2026, 12, 24, 1, 31, tzinfo=UTC)
+    slots = client_of(World()).preview(NIGHTLY, after="2026-12-23T12:00:00Z", until=until)
+    assert [slot["slot"] for slot in slots] == ["2026-12-24T01:30:00.000Z"]
+
+
 def test_explain_tells_of_a_slot_or_a_run() -> None:
     world = World()
     client = with_job(world)

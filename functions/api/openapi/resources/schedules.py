@@ -128,6 +128,7 @@ OPERATIONS: Final[Operations] = {
         "schedules",
         "Show what a schedule would do",
         "PreviewedSlots",
+        description="The first `count` slots later than `after`, of which those earlier than `until` are shown.",
         example={"schedule": EXAMPLE_SCHEDULE, "count": 5},
     ),
 }
