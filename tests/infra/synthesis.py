@@ -80,7 +80,7 @@ def context(environment: str, **more: object) -> dict[str, object]:
 
 
 #: What `prod` does not do without.
-TOLD = {"alarm_email": "ops@example.com"}
+TOLD: dict[str, object] = {"alarm_email": "ops@example.com"}
 
 
 def synthesise(environment: str, **settings: object) -> Synthesis:
