@@ -165,7 +165,7 @@ def test_a_call_under_a_role_assumes_it_once_an_hour(aws: Counterparts) -> None:
     call = AwsCall("sts", "GetCallerIdentity", {}, region=REGION, timeout_ms=1_000, role=Role(role, "acme"))
 
     arns = {api.call(call)["Arn"] for _ in range(3)}
-    assert arns == {f"{role.replace(':iam:', ':sts:').replace(':role/', ':assumed-role/')}/carillon"}
+    assert arns == {f"{role.replace(':iam:', ':sts:').replace(':role/', ':assumed-role/')}/carillon-acme"}
     first = api._client_for(call)
     assert api._client_for(call) is first
     assert api._client_for(replace(call, role=Role(role, "other"))) is not first
